@@ -1,0 +1,67 @@
+// TLS toward clients: one policy, two contexts a worker, streams over TCP.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "crypto/settings.h"
+#include "net/facts.h"
+#include "net/stream.h"
+
+namespace pqedge::crypto {
+
+class TicketKeyRing;      // tickets.h: one for the process, shared by all workers and reloads
+class CertificateStore;   // certificates.h: immutable; loaded and checked once a configuration
+
+// The contexts of one worker for one policy. Not shared between threads (OpenSSL's contexts lock).
+// Reload makes new ones; connections keep what they were made from.
+class ServerContexts {
+ public:
+  // `store` was loaded from `settings.certificates`. Errors name the setting and the file.
+  static Result<std::shared_ptr<ServerContexts>> create(
+      const TlsSettings& settings, std::shared_ptr<const CertificateStore> store,
+      std::shared_ptr<TicketKeyRing> tickets);
+  virtual ~ServerContexts() = default;
+
+  virtual SSL_CTX* tcp() const = 0;
+  virtual SSL_CTX* quic() const = 0;
+  virtual const TlsSettings& settings() const = 0;
+};
+
+// ALPN identifiers a listener offers, best first, as the names of RFC 7301 ("h2", "http/1.1").
+using AlpnList = std::vector<std::string>;
+
+// Where the callbacks of both contexts put what they learn (SNI, ALPN, groups). Attached to each
+// SSL with attach_session() before the handshake; must outlive the SSL's handshake.
+struct SessionState {
+  net::ConnectionFacts* facts = nullptr;
+  const AlpnList* alpn = nullptr;
+};
+void attach_session(SSL* ssl, SessionState* state);
+// After the handshake: group, cipher, version, ALPN, resumption into state.facts.
+void read_facts(SSL* ssl, net::ConnectionFacts& facts);
+
+class HandshakeHandler {
+ public:
+  // facts() are complete, set the stream's handler now; bytes may be waiting to be read.
+  virtual void on_handshake_done() = 0;
+  // The peer was told (alert) where that was possible. Destroy the stream.
+  virtual void on_handshake_failed(const Error& error) = 0;
+
+ protected:
+  ~HandshakeHandler() = default;
+};
+
+// A TLS server stream over an accepted socket. `facts`, `alpn` and `handler` must outlive it. The
+// handshake starts when the first bytes come. The caller runs the handshake timer.
+std::unique_ptr<net::Stream> make_tls_server_stream(net::Loop& loop, net::Fd fd,
+                                                    std::shared_ptr<ServerContexts> contexts,
+                                                    net::ConnectionFacts& facts,
+                                                    const AlpnList& alpn,
+                                                    HandshakeHandler& handler);
+
+}  // namespace pqedge::crypto

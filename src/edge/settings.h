@@ -1,0 +1,54 @@
+// One whole configuration as the data plane takes it. Filled by `config`, or by code (the embedded
+// default). Each part belongs to its module.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "crypto/settings.h"
+#include "http/limits.h"
+#include "http/rules.h"
+#include "net/address.h"
+#include "record/settings.h"
+#include "route/settings.h"
+#include "upstream/settings.h"
+#include "wire/quic/settings.h"
+
+namespace pqedge::edge {
+
+struct ListenerSettings {
+  std::string name;
+  std::vector<net::Address> addresses;
+  bool tls = true;
+  bool http1 = true;
+  bool http2 = true;               // needs tls
+  bool http3 = true;               // needs tls; binds the same port on UDP
+  bool redirect_to_https = false;  // plain only: every request gets 308
+  uint16_t redirect_port = 443;
+  bool v6_only = false;
+};
+
+struct DebugSettings {             // only by an explicit flag, for one client address
+  std::string client;              // IP; empty: off
+  std::string keylog_file;         // SSLKEYLOGFILE format
+  std::string qlog_dir;
+};
+
+struct Settings {
+  std::string source;              // the file, or "the embedded default", for messages
+  uint32_t workers = 0;            // 0: one for each CPU this process may use
+  std::vector<ListenerSettings> listeners;
+  crypto::TlsSettings tls;
+  http::Limits limits;
+  http::IdentitySettings identity;
+  std::vector<upstream::PoolSettings> pools;
+  std::vector<route::RouteSettings> routes;
+  quic::Settings quic;
+  record::LogSettings logs;
+  uint32_t max_connections = 100'000;  // client connections in the process
+  Nanos drain_timeout = 30 * kSecond;  // SIGTERM: what still runs then is cut
+  Nanos drain_linger = 2 * kSecond;    // idle HTTP/1.1 connections stay open that long
+  DebugSettings debug;
+};
+
+}  // namespace pqedge::edge

@@ -1,0 +1,61 @@
+// The field rules, in one place for all versions (S8): what may cross from one connection to the
+// next, and what this hop adds.
+#pragma once
+
+#include <string_view>
+#include <string>
+#include <vector>
+
+#include "http/message.h"
+#include "http/uri.h"
+#include "net/facts.h"
+
+namespace pqedge::http {
+
+// Checks that hold for every version and that the codecs share:
+// RFC 9110 7.2 / RFC 9113 8.3.1 / RFC 9114 4.3.1 (Host against :authority, exactly one in HTTP/1.1),
+// content-length against what was given, forbidden connection fields in HTTP/2 and 3
+// (RFC 9113 8.2.2), `TE` other than trailers, Expect, Max-Forwards syntax.
+// Sets request.authority, expects_continue.
+std::expected<void, Refusal> check_request(Request& request);
+std::expected<void, Refusal> check_response(Response& response);
+
+// Removes hop-by-hop fields and those that `Connection` names (RFC 9110 7.6.1), except that the
+// framing fields are the codec's to write anew. Fields in `protected_names` are removed as well as
+// any other spelling that a backend could fold into them ('_', '.' for '-', case), also in trailers.
+void strip_hop_by_hop(Fields& fields);
+void strip_trailers(Fields& trailers);  // what a trailer section must not carry (RFC 9110 6.5.1)
+
+// Client identity (R5).
+struct IdentitySettings {
+  std::vector<net::Network> trusted_proxies;  // whose X-Forwarded-*, Forwarded and X-Request-ID count
+  bool forwarded = true;          // send RFC 7239 Forwarded
+  bool x_forwarded = true;        // send X-Forwarded-For, -Proto, -Host, -Port and X-Real-IP
+  std::string via = "pqedge";     // the pseudonym in Via
+};
+
+struct Identity {
+  std::string_view client_ip;     // after trusted proxies, text
+  std::string_view request_id;    // made, or taken from a trusted peer
+  bool trusted_peer = false;
+};
+
+// Reads (from a trusted peer) or makes the identity; nothing is written.
+Identity identify(const Request& request, const net::ConnectionFacts& facts,
+                  const IdentitySettings& settings);
+
+// Turns the client's request head into the one for the backend: hop-by-hop gone, identity fields
+// replaced (a client's own are dropped unless it is a trusted peer, whose lists are appended to),
+// Via added, X-Request-ID set, Early-Data handled, `Connection` options applied to the client's own
+// fields first (K38).
+void prepare_for_backend(Request& request, const net::ConnectionFacts& facts,
+                         const Identity& identity, const IdentitySettings& settings);
+// And the backend's response into the one for the client: hop-by-hop gone, Via added, Date set when
+// missing, Alt-Svc replaced by ours (`alt_svc` empty: removed).
+void prepare_for_client(Response& response, Version client_version, std::string_view alt_svc,
+                        const IdentitySettings& settings);
+
+// RFC 9110 7.6.3: our own pseudonym in Via means a loop.
+bool is_loop(const Request& request, const IdentitySettings& settings);
+
+}  // namespace pqedge::http

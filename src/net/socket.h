@@ -1,0 +1,75 @@
+// File descriptors and the socket options this product relies on.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "base/result.h"
+#include "net/address.h"
+
+namespace pqedge::net {
+
+// Owns a file descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
+  Fd& operator=(Fd&& o) noexcept {
+    if (this != &o) {
+      reset();
+      fd_ = std::exchange(o.fd_, -1);
+    }
+    return *this;
+  }
+  ~Fd() { reset(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+struct ListenOptions {
+  int backlog = 4096;
+  bool reuse_port = true;  // one socket a worker (TCP and UDP)
+  bool v6_only = false;    // [::] serves IPv4 too unless this is set
+};
+
+// A bound, listening, non-blocking TCP or Unix stream socket. A stale Unix socket file that nobody
+// listens on is replaced; a live one, or another kind of file, is an error.
+Result<Fd> listen_stream(const Address& address, const ListenOptions& options);
+
+// Whether something else already listens where reuse_port would let us join silently: binds once
+// without SO_REUSEPORT and closes again.
+Result<void> check_port_free(const Address& address, bool udp);
+
+struct UdpSocket {
+  Fd fd;
+  int receive_buffer_asked = 0;  // bytes
+  int receive_buffer_granted = 0;
+  int send_buffer_granted = 0;
+  bool gro = false;  // UDP_GRO is on
+  bool gso = false;  // UDP_SEGMENT is known to the kernel
+};
+// A bound non-blocking UDP socket with packet info (local address, ECN) and don't-fragment set.
+Result<UdpSocket> bind_udp(const Address& address, const ListenOptions& options,
+                           int receive_buffer, int send_buffer);
+
+// Begins a non-blocking connect; the socket turns writable when it is done (SO_ERROR tells).
+Result<Fd> connect_stream(const Address& address);
+int socket_error(int fd);  // takes and clears SO_ERROR
+
+Result<Address> local_address(int fd);
+Result<void> set_nodelay(int fd);
+
+// Raises RLIMIT_NOFILE's soft limit to the hard one; returns what is in force now.
+uint64_t raise_descriptor_limit();
+
+}  // namespace pqedge::net
