@@ -1,0 +1,92 @@
+# `make help` says what there is. CMake does the building; this is the short way to it.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+JOBS ?= $(shell nproc)
+DEPS ?= build test
+CTEST_FLAGS ?= --output-on-failure
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export CTEST_PARALLEL_LEVEL := $(JOBS)
+
+.PHONY: run test test-long build deps deps-undo bench bench-rivals fuzz lint format sanitize clean help
+
+help:
+	@echo "make run           install what is missing, build, and start pqedge on localhost"
+	@echo "make test          install what is missing, build, and run the tests"
+	@echo "make build         build build/pqedge and build/pqcost; never installs anything"
+	@echo "make deps          only install what building and testing need (YES=1 asks nothing);"
+	@echo "                   DEPS=\"build test bench dev\" chooses, DEPS=all takes all"
+	@echo "make deps-undo     remove the apt sources and pins that 'make deps' added"
+	@echo "make test-long     the tests that take long, or much memory"
+	@echo "make sanitize      the whole suite under ASan with UBSan, then under TSan"
+	@echo "make bench         measure pqedge beside its rivals"
+	@echo "make bench-rivals  install the rivals that 'make bench' measures, under build/"
+	@echo "make fuzz          build the fuzz targets for libFuzzer: build/fuzz/tests/fuzz_*"
+	@echo "make lint          formatting, layout and scripts; LINT_TIDY=1 adds clang-tidy"
+	@echo "make format        format the sources in place"
+	@echo "make clean         remove build/"
+
+deps:
+	@tools/deps.sh $(DEPS)
+
+deps-undo:
+	@tools/deps.sh undo
+
+# Configured once; the build itself notices changed and added files.
+build/build.ninja:
+	@tools/configure.sh release
+
+build: build/build.ninja
+	@cmake --build build --target programs
+
+run:
+	@tools/deps.sh build
+	@$(MAKE) --no-print-directory build
+	@exec build/pqedge
+
+# One run of ctest closes on everything: the release build registers the tests of the sanitizer
+# builds by the path of their programs.
+test:
+	@tools/deps.sh build test
+	@tools/configure.sh release -DPQEDGE_REQUIRE_TESTS=ON -DPQEDGE_SANITIZER_TESTS=ON
+	@cmake --build build
+	@tools/configure.sh asan -DPQEDGE_REQUIRE_TESTS=ON
+	@cmake --build build/asan --target sanitizer_tests
+	@tools/configure.sh tsan -DPQEDGE_REQUIRE_TESTS=ON
+	@cmake --build build/tsan --target sanitizer_tests
+	@ctest --test-dir build --label-exclude '^long$$' $(CTEST_FLAGS)
+
+test-long:
+	@tools/deps.sh build test
+	@tools/configure.sh release -DPQEDGE_REQUIRE_TESTS=ON
+	@cmake --build build
+	@ctest --test-dir build --label-regex '^long$$' --parallel 1 $(CTEST_FLAGS)
+
+sanitize:
+	@tools/deps.sh build test
+	@tools/sanitize.sh $(CTEST_FLAGS)
+
+bench:
+	@tools/deps.sh build test bench
+	@tools/configure.sh release
+	@cmake --build build --target bench_programs
+	@/usr/bin/python3 bench/run.py $(BENCH_FLAGS)
+
+bench-rivals:
+	@tools/deps.sh bench
+	@bench/rivals.sh
+
+fuzz:
+	@tools/deps.sh build dev
+	@tools/configure.sh fuzz
+	@cmake --build build/fuzz --target fuzzers
+
+lint:
+	@tools/lint.sh
+
+format:
+	@find src tests bench -type f \( -name '*.cc' -o -name '*.h' \) -print0 | xargs -0 clang-format-19 -i
+
+# Not across mounts: the rivals' root under build/ may have some.
+clean:
+	@rm -rf --one-file-system build

@@ -1,0 +1,84 @@
+# Modules (src/<name>/, one static library each) and programs (src/programs/<name>.cc).
+
+find_package(PkgConfig REQUIRED)
+
+set(PQEDGE_MODULES "" CACHE INTERNAL "modules declared so far, in the order of includes")
+
+# The imported target of a pkg-config module, which may carry a minimum: "libfoo>=1.2".
+function(pqedge_package out requirement)
+  string(REGEX REPLACE "[^A-Za-z0-9_].*" "" name "${requirement}")
+  if(NOT TARGET PkgConfig::pc_${name})
+    pkg_check_modules(pc_${name} QUIET IMPORTED_TARGET GLOBAL "${requirement}")
+    if(NOT TARGET PkgConfig::pc_${name})
+      message(FATAL_ERROR "the library ${requirement} is missing: 'make deps' installs it")
+    endif()
+  endif()
+  set(${out} PkgConfig::pc_${name} PARENT_SCOPE)
+endfunction()
+
+# pqedge_module(<name> [PACKAGES <pkg-config module>...] [LIBRARIES <target>...])
+# Everything under src/<name>/ becomes pqedge_<name>, linked to all modules declared before it.
+# A module without sources yet is an interface library.
+function(pqedge_module name)
+  cmake_parse_arguments(arg "" "" "PACKAGES;LIBRARIES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cc")
+  if(sources)
+    add_library(pqedge_${name} STATIC ${sources})
+    target_link_libraries(pqedge_${name} PRIVATE pqedge_flags)
+    set(scope PUBLIC)
+  else()
+    add_library(pqedge_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(pqedge_${name} ${scope} "${CMAKE_SOURCE_DIR}/src")
+  # Nearest first: static libraries are searched in the order of the command line.
+  set(before ${PQEDGE_MODULES})
+  list(REVERSE before)
+  list(TRANSFORM before PREPEND pqedge_)
+  target_link_libraries(pqedge_${name} ${scope} ${before} ${arg_LIBRARIES})
+  foreach(requirement IN LISTS arg_PACKAGES)
+    pqedge_package(package "${requirement}")
+    target_link_libraries(pqedge_${name} ${scope} ${package})
+  endforeach()
+  set(PQEDGE_MODULES "${PQEDGE_MODULES};${name}" CACHE INTERNAL "")
+  list(REMOVE_ITEM PQEDGE_MODULES "")
+  set(PQEDGE_MODULES "${PQEDGE_MODULES}" CACHE INTERNAL "")
+endfunction()
+
+# Links all modules to a program, a test or a benchmark.
+function(pqedge_link_modules target)
+  set(all ${PQEDGE_MODULES})
+  list(REVERSE all)
+  list(TRANSFORM all PREPEND pqedge_)
+  target_link_libraries(${target} PRIVATE pqedge_flags ${all})
+endfunction()
+
+# The allocator replaces malloc by being loaded; nothing refers to it, so --as-needed would drop it.
+# Sanitizers bring their own.
+if(NOT PQEDGE_SANITIZER_OPTIONS)
+  find_package(mimalloc REQUIRED)
+endif()
+function(pqedge_link_allocator target)
+  if(NOT PQEDGE_SANITIZER_OPTIONS)
+    target_link_libraries(${target} PRIVATE
+      -Wl,--push-state,--no-as-needed mimalloc -Wl,--pop-state)
+  endif()
+endfunction()
+
+# What `make build` builds.
+add_custom_target(programs)
+
+# A program, if its source is there: build/<name> from src/programs/<name>.cc.
+function(pqedge_program name)
+  file(GLOB source CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/programs/${name}.cc")
+  if(NOT source)
+    return()
+  endif()
+  add_executable(${name} ${source})
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/src")
+  pqedge_package(cli11 CLI11)
+  target_link_libraries(${name} PRIVATE ${cli11})
+  pqedge_link_modules(${name})
+  pqedge_link_allocator(${name})
+  add_dependencies(programs ${name})
+endfunction()
