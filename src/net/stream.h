@@ -22,6 +22,8 @@ class StreamHandler {
   virtual void on_writable() = 0;
   // The transport broke. Nothing more comes; destroy the stream.
   virtual void on_stream_error(const Error& error) = 0;
+  // A stream made over a connecting socket is connected now (called once, before any other).
+  virtual void on_connected() {}
 
  protected:
   ~StreamHandler() = default;
