@@ -103,7 +103,14 @@ class SliceQueue {
   size_t size() const { return size_; }
   size_t count() const { return slices_.size() - head_; }
   const Slice& front() const { return slices_[head_]; }
+  const Slice& back() const { return slices_.back(); }
   const Slice& at(size_t i) const { return slices_[head_ + i]; }
+
+  // Lengthens the last slice by the n bytes that follow it in its chunk. The queue is not empty.
+  void extend_back(size_t n) {
+    slices_.back().size += n;
+    size_ += n;
+  }
 
   // Takes the first slice out whole. The queue is not empty.
   Slice pop() {

@@ -40,6 +40,7 @@ struct ListenOptions {
   int backlog = 4096;
   bool reuse_port = true;  // one socket a worker (TCP and UDP)
   bool v6_only = false;    // [::] serves IPv4 too unless this is set
+  uint32_t unix_mode = 0;  // permissions of a Unix socket's file (less the umask); 0: 0777
 };
 
 // A bound, listening, non-blocking TCP or Unix stream socket. A stale Unix socket file that nobody
@@ -47,8 +48,8 @@ struct ListenOptions {
 Result<Fd> listen_stream(const Address& address, const ListenOptions& options);
 
 // Whether something else already listens where reuse_port would let us join silently: binds once
-// without SO_REUSEPORT and closes again.
-Result<void> check_port_free(const Address& address, bool udp);
+// without SO_REUSEPORT and closes again. For a Unix socket: whether its path can be taken.
+Result<void> check_port_free(const Address& address, bool udp, bool v6_only = false);
 
 struct UdpSocket {
   Fd fd;
