@@ -1,0 +1,54 @@
+// A client's connection: accepted, perhaps a TLS handshake, then a codec that makes exchanges.
+#pragma once
+
+#include <memory>
+
+#include "base/intrusive_list.h"
+#include "crypto/tls.h"
+#include "edge/listener_view.h"
+#include "http/stream.h"
+#include "net/facts.h"
+#include "net/loop.h"
+#include "net/stream.h"
+
+namespace pqedge::edge {
+
+class Worker;
+
+// Owns itself: it ends with on_closed(), a failed handshake, or close_now().
+class ClientConnection final : public ListNode<ClientConnection>,
+                               public http::ServerConnectionHandler,
+                               private crypto::HandshakeHandler {
+ public:
+  // An accepted TCP or Unix socket.
+  static void accept(Worker& worker, std::shared_ptr<const ListenerView> listener, net::Fd fd,
+                     const net::Address& peer);
+  // An HTTP/3 connection whose handshake is done.
+  static ClientConnection& adopt(Worker& worker, std::shared_ptr<const ListenerView> listener,
+                                 std::unique_ptr<http::ServerConnection> codec,
+                                 const net::ConnectionFacts& facts);
+  ~ClientConnection();
+
+  void drain(Nanos linger);
+  void close_now();
+
+ private:
+  ClientConnection(Worker& worker, std::shared_ptr<const ListenerView> listener);
+
+  void on_handshake_done() override;
+  void on_handshake_failed(const Error& error) override;
+  http::ServerStreamHandler& on_stream(http::ServerStream& stream) override;
+  void on_closed(std::string_view reason) override;
+  void start_codec(std::unique_ptr<net::Stream> stream);
+  void end_later();
+
+  Worker& worker_;
+  std::shared_ptr<const ListenerView> listener_;
+  net::ConnectionFacts facts_;           // of TCP and Unix; an HTTP/3 codec holds its own
+  std::unique_ptr<net::Stream> stream_;  // while the handshake runs
+  std::unique_ptr<http::ServerConnection> codec_;
+  net::Timer handshake_timer_;
+  net::Deferred end_;
+};
+
+}  // namespace pqedge::edge

@@ -1,0 +1,47 @@
+#include "edge/quic_listener.h"
+
+#include "edge/client_connection.h"
+#include "edge/worker.h"
+
+namespace pqedge::edge {
+
+Result<std::unique_ptr<QuicListener>> QuicListener::create(Worker& worker,
+                                                           std::shared_ptr<const ListenerView> view,
+                                                           net::UdpSocket socket) {
+  std::unique_ptr<QuicListener> l(new QuicListener(worker, std::move(view)));
+  const SnapshotRef snapshot = worker.snapshot();
+  http3::Listener::Options options;
+  options.socket = std::move(socket);
+  options.local = l->view_->address;
+  options.self = worker.owner();
+  options.keys = worker.shared().quic_keys;
+  options.settings = snapshot->shared().settings.quic;
+  options.limits = snapshot->shared().limits;
+  auto listener =
+      http3::Listener::create(worker.loop(), std::move(options), snapshot->contexts(), *l);
+  if (!listener) return std::unexpected(listener.error());
+  l->listener_ = std::move(*listener);
+  return l;
+}
+
+void QuicListener::update(std::shared_ptr<const ListenerView> view) {
+  view_ = std::move(view);
+  const SnapshotRef snapshot = worker_.snapshot();
+  listener_->update(snapshot->contexts(), snapshot->shared().limits,
+                    snapshot->shared().settings.quic);
+}
+
+http3::Acceptor::Verdict QuicListener::admit(const net::Address&) {
+  return worker_.may_open_connection() ? Verdict::accept : Verdict::drop;
+}
+
+http::ServerConnectionHandler& QuicListener::on_http3_connection(
+    std::unique_ptr<http::ServerConnection> connection, const net::ConnectionFacts& facts) {
+  return ClientConnection::adopt(worker_, view_, std::move(connection), facts);
+}
+
+void QuicListener::hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) {
+  worker_.hand_over(owner, view_->address, datagram);
+}
+
+}  // namespace pqedge::edge

@@ -1,0 +1,41 @@
+// One worker's UDP socket: HTTP/3 connections become exchanges like all others.
+#pragma once
+
+#include <memory>
+
+#include "edge/listener_view.h"
+#include "wire/http3/listener.h"
+
+namespace pqedge::edge {
+
+class Worker;
+
+class QuicListener final : private http3::Acceptor {
+ public:
+  static Result<std::unique_ptr<QuicListener>> create(Worker& worker,
+                                                      std::shared_ptr<const ListenerView> view,
+                                                      net::UdpSocket socket);
+
+  void update(std::shared_ptr<const ListenerView> view);
+  const ListenerView& view() const { return *view_; }
+  void receive_handed_over(const quic::ReceivedDatagram& datagram) {
+    listener_->receive_handed_over(datagram);
+  }
+  void stop_accepting() { listener_->stop_accepting(); }
+  size_t connections() const { return listener_->connections(); }
+
+ private:
+  QuicListener(Worker& worker, std::shared_ptr<const ListenerView> view)
+      : worker_(worker), view_(std::move(view)) {}
+  Verdict admit(const net::Address& peer) override;
+  http::ServerConnectionHandler& on_http3_connection(
+      std::unique_ptr<http::ServerConnection> connection,
+      const net::ConnectionFacts& facts) override;
+  void hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) override;
+
+  Worker& worker_;
+  std::shared_ptr<const ListenerView> view_;
+  std::unique_ptr<http3::Listener> listener_;
+};
+
+}  // namespace pqedge::edge

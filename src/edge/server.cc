@@ -1,0 +1,305 @@
+#include "edge/server.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <format>
+#include <future>
+
+#include "base/text.h"
+
+namespace pqedge::edge {
+namespace {
+
+constexpr Nanos kDrainLook = 20 * kMillisecond;
+constexpr uint32_t kMaxWorkers = 256;
+
+uint32_t usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
+}
+
+// Runs `task` on the worker's thread and waits for it.
+template <typename Task>
+Result<void> run_on(Worker& worker, Task task) {
+  auto promise = std::make_shared<std::promise<Result<void>>>();
+  auto future = promise->get_future();
+  worker.loop().post([promise, task = std::make_shared<Task>(std::move(task))] {
+    promise->set_value((*task)());
+  });
+  return future.get();
+}
+
+struct Binding {
+  net::Address address;
+  const ListenerSettings* listener;
+};
+
+std::vector<Binding> bindings(const Settings& settings) {
+  std::vector<Binding> all;
+  for (const ListenerSettings& l : settings.listeners) {
+    for (const net::Address& a : l.addresses) all.push_back({a, &l});
+  }
+  return all;
+}
+
+Result<void> check_free(const Binding& b) {
+  if (!b.address.is_ip() || b.address.port() == 0) return {};
+  if (auto ok = net::check_port_free(b.address, false); !ok) {
+    return fail("listener {:?}: {}", b.listener->name, ok.error().message);
+  }
+  if (!b.listener->http3) return {};
+  if (auto ok = net::check_port_free(b.address, true); !ok) {
+    return fail("listener {:?}: {}", b.listener->name, ok.error().message);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> Server::check(Settings settings, bool ports) {
+  if (ports) {
+    for (const Binding& b : bindings(settings)) {
+      if (auto ok = check_free(b); !ok) return ok;
+    }
+  }
+  auto tickets = crypto::TicketKeyRing::create(settings.tls.ticket_lifetime);
+  auto snapshot = Snapshot::build(std::move(settings), nullptr);
+  if (!snapshot) return std::unexpected(snapshot.error());
+  if (!(*snapshot)->certificates) return {};
+  auto contexts = crypto::ServerContexts::create((*snapshot)->settings.tls,
+                                                 (*snapshot)->certificates, std::move(tickets));
+  if (!contexts) return std::unexpected(contexts.error());
+  return {};
+}
+
+Server::Server(net::Loop& main_loop, Options options)
+    : loop_(main_loop),
+      options_(std::move(options)),
+      drain_timer_([](void* self) { static_cast<Server*>(self)->watch_drain(); }, this) {}
+
+Server::~Server() { stop_workers(); }
+
+Result<std::unique_ptr<Server>> Server::start(net::Loop& main_loop, Options options) {
+  std::unique_ptr<Server> s(new Server(main_loop, std::move(options)));
+  if (auto ok = s->begin(); !ok) return std::unexpected(ok.error());
+  return s;
+}
+
+Result<void> Server::begin() {
+  auto settings = options_.loader();
+  if (!settings) return std::unexpected(settings.error());
+  const uint32_t count =
+      std::min(settings->workers != 0 ? settings->workers : usable_cpus(), kMaxWorkers);
+
+  auto keys = quic::Keys::generate();
+  if (!keys) return std::unexpected(keys.error());
+  shared_.quic_keys = std::make_shared<const quic::Keys>(std::move(*keys));
+  shared_.tickets = crypto::TicketKeyRing::create(settings->tls.ticket_lifetime);
+  auto log = record::AccessLog::open(settings->logs, count);
+  if (!log) return std::unexpected(log.error());
+  shared_.access_log = std::move(*log);
+
+  auto snapshot = Snapshot::build(
+      std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr);
+  if (!snapshot) return std::unexpected(snapshot.error());
+
+  for (uint32_t i = 0; i < count; ++i) {
+    auto worker = Worker::create(shared_, static_cast<uint16_t>(i), count);
+    if (!worker) return std::unexpected(worker.error());
+    shared_.workers.push_back(std::move(*worker));
+  }
+  // Sockets first: a port in use must stop the start before anything runs.
+  auto plans = plan_listeners((*snapshot)->settings);
+  if (!plans) return std::unexpected(plans.error());
+  for (auto& w : shared_.workers) w->start();
+  running_ = true;
+  if (auto ok = install(std::move(*snapshot), std::move(*plans)); !ok) return ok;
+  ready_.store(true, std::memory_order_release);
+  return {};
+}
+
+// Binds what is new: a socket for each worker. What is bound already stays as it is.
+Result<std::vector<ListenerPlan>> Server::plan_listeners(const Settings& settings) {
+  std::vector<ListenerPlan> plans(shared_.workers.size());
+  const net::ListenOptions base;
+  for (const Binding& b : bindings(settings)) {
+    const auto known = bound_.find(b.address.to_string());
+    const bool new_tcp = known == bound_.end();
+    const bool new_udp = b.listener->http3 && (new_tcp || !known->second);
+    if (new_tcp) {
+      if (auto ok = check_free(b); !ok) return std::unexpected(ok.error());
+    }
+    net::ListenOptions options = base;
+    options.v6_only = b.listener->v6_only;
+    const auto view = make_listener_view(*b.listener, b.address);
+    net::Fd shared_unix;
+    for (size_t i = 0; i < plans.size(); ++i) {
+      ListenerPlan::Entry entry;
+      entry.view = view;
+      if (new_tcp && b.address.is_unix() && i > 0) {
+        entry.tcp = net::Fd(fcntl(plans[0].entries.back().tcp.get(), F_DUPFD_CLOEXEC, 0));
+      } else if (new_tcp) {
+        auto fd = net::listen_stream(b.address, options);
+        if (!fd) return fail("listener {:?}: {}", b.listener->name, fd.error().message);
+        entry.tcp = std::move(*fd);
+      }
+      if (new_udp) {
+        auto udp = net::bind_udp(b.address, options, settings.quic.receive_buffer,
+                                 settings.quic.send_buffer);
+        if (!udp) return fail("listener {:?} (UDP): {}", b.listener->name, udp.error().message);
+        if (i == 0) {
+          log::info("listener", "{} UDP: receive buffer {} bytes asked, {} granted; GSO {}, GRO {}",
+                    b.address.to_string(), udp->receive_buffer_asked,
+                    udp->receive_buffer_granted, udp->gso ? "on" : "off", udp->gro ? "on" : "off");
+        }
+        entry.udp = std::move(*udp);
+      }
+      plans[i].entries.push_back(std::move(entry));
+    }
+  }
+  return plans;
+}
+
+Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
+                             std::vector<ListenerPlan> plans) {
+  // All contexts before the first worker is told: a failure must change nothing.
+  std::vector<std::shared_ptr<crypto::ServerContexts>> contexts(shared_.workers.size());
+  if (snapshot->certificates) {
+    for (auto& c : contexts) {
+      auto made = crypto::ServerContexts::create(snapshot->settings.tls, snapshot->certificates,
+                                                 shared_.tickets);
+      if (!made) return std::unexpected(made.error());
+      c = std::move(*made);
+    }
+  }
+  shared_.tickets->set_lifetime(snapshot->settings.tls.ticket_lifetime);
+  shared_.max_connections.store(snapshot->settings.max_connections, std::memory_order_relaxed);
+  for (size_t i = 0; i < shared_.workers.size(); ++i) {
+    Worker& worker = *shared_.workers[i];
+    auto ok = run_on(worker, [&worker, snapshot, c = contexts[i],
+                              plan = std::move(plans[i])]() mutable {
+      return worker.apply(std::move(snapshot), std::move(c), std::move(plan));
+    });
+    if (!ok) return ok;
+  }
+  bound_.clear();
+  for (const Binding& b : bindings(snapshot->settings)) {
+    bound_[b.address.to_string()] = b.listener->http3;
+  }
+  current_ = std::move(snapshot);
+  return {};
+}
+
+Result<std::string> Server::reload() {
+  if (draining_) return fail("the process is shutting down");
+  auto settings = options_.loader();
+  if (!settings) return std::unexpected(settings.error());
+  std::string notes;
+  if (settings->workers != current_->settings.workers) {
+    notes += "; server.workers changes with a restart";
+  }
+  if (settings->quic.receive_buffer != current_->settings.quic.receive_buffer ||
+      settings->quic.send_buffer != current_->settings.quic.send_buffer) {
+    notes += "; quic.receive_buffer and quic.send_buffer change with a restart (or a new address)";
+  }
+  auto snapshot = Snapshot::build(
+      std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr);
+  if (!snapshot) return std::unexpected(snapshot.error());
+  auto plans = plan_listeners((*snapshot)->settings);
+  if (!plans) return std::unexpected(plans.error());
+  if (auto ok = shared_.access_log->update((*snapshot)->settings.logs); !ok) {
+    return std::unexpected(ok.error());
+  }
+  log::set_level((*snapshot)->settings.logs.level);
+  if (auto ok = install(std::move(*snapshot), std::move(*plans)); !ok) {
+    return std::unexpected(ok.error());
+  }
+  ++reloads_;
+  return std::format("reloaded {}: {} routes, {} pools, {} listeners{}", current_->settings.source,
+                     current_->settings.routes.size(), current_->settings.pools.size(),
+                     current_->settings.listeners.size(), notes);
+}
+
+void Server::drain(std::function<void()> done) {
+  drained_ = std::move(done);
+  if (draining_) return;
+  draining_ = true;
+  ready_.store(false, std::memory_order_release);
+  const Settings& s = current_->settings;
+  drain_deadline_ = monotonic_now() + s.drain_timeout;
+  for (auto& w : shared_.workers) {
+    run_on(*w, [&w, linger = s.drain_linger] {
+      w->drain(linger);
+      return Result<void>{};
+    }).value();
+  }
+  drain_timer_.arm(loop_, kDrainLook);
+}
+
+void Server::watch_drain() {
+  const uint32_t left = shared_.connections.load(std::memory_order_relaxed);
+  if (left == 0) {
+    finish_drain();
+    return;
+  }
+  if (monotonic_now() < drain_deadline_) {
+    drain_timer_.arm(loop_, kDrainLook);
+    return;
+  }
+  log::warning("server", "drain_timeout passed: {} connections are cut", left);
+  for (auto& w : shared_.workers) {
+    run_on(*w, [&w] {
+      w->close_connections();
+      return Result<void>{};
+    }).value();
+  }
+  finish_drain();
+}
+
+void Server::finish_drain() {
+  if (auto done = std::exchange(drained_, nullptr)) done();
+}
+
+void Server::stop_workers() {
+  ready_.store(false, std::memory_order_release);
+  if (running_) {
+    for (auto& w : shared_.workers) w->loop().stop();
+    for (auto& w : shared_.workers) w->join();
+    running_ = false;
+  }
+  shared_.workers.clear();
+  for (const auto& [address, udp] : bound_) {
+    if (auto a = net::Address::parse(address); a && a->is_unix()) {
+      unlink(reinterpret_cast<const sockaddr_un*>(a->data())->sun_path);
+    }
+  }
+}
+
+void Server::reopen_logs() { shared_.access_log->reopen(); }
+
+void Server::check_workers(std::function<void()> alive) {
+  auto left = std::make_shared<std::atomic<size_t>>(shared_.workers.size());
+  auto then = std::make_shared<std::function<void()>>(std::move(alive));
+  for (auto& w : shared_.workers) {
+    w->loop().post([this, left, then] {
+      if (left->fetch_sub(1) == 1) loop_.post([then] { (*then)(); });
+    });
+  }
+}
+
+std::string Server::status_json() const {
+  std::string source;
+  append_json_escaped(source, current_->settings.source);
+  return std::format(
+      "{{\"configuration\":\"{}\",\"workers\":{},\"client_connections\":{},\"reloads\":{},"
+      "\"ready\":{},\"draining\":{}}}",
+      source, shared_.workers.size(), shared_.connections.load(std::memory_order_relaxed), reloads_,
+      ready() ? "true" : "false", draining_ ? "true" : "false");
+}
+
+}  // namespace pqedge::edge

@@ -1,0 +1,76 @@
+// The process: workers, sockets, reload, drain. Runs on the main thread beside the workers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crypto/certificates.h"
+#include "edge/settings.h"
+#include "edge/snapshot.h"
+#include "edge/worker.h"
+
+namespace pqedge::edge {
+
+// Makes the settings anew for a reload. The error is one problem a line.
+using Loader = std::function<Result<Settings>()>;
+
+class Server {
+ public:
+  struct Options {
+    Loader loader;                        // called for start and for each reload
+    std::optional<crypto::PemPair> pem;   // instead of configured certificates
+  };
+
+  // Loads, checks, binds every socket and starts the workers. On an error nothing runs.
+  static Result<std::unique_ptr<Server>> start(net::Loop& main_loop, Options options);
+  ~Server();
+
+  // Loads and checks a whole new configuration and swaps it in on every worker; on an error the old
+  // one stays as it is. The text says what was done, and names what only a restart changes.
+  Result<std::string> reload();
+
+  // Stops listening, announces the end to clients, lets what runs finish until drain_timeout;
+  // `done` is called (once, on the main thread) when no connection is left or the time is up.
+  void drain(std::function<void()> done);
+  bool draining() const { return draining_; }
+  bool ready() const { return ready_.load(std::memory_order_acquire); }  // any thread
+  void reopen_logs();
+
+  const Settings& settings() const { return current_->settings; }
+  std::string status_json() const;
+  size_t worker_count() const { return shared_.workers.size(); }
+  // Asks every worker for a sign of life; `alive` is called on the main loop when all gave it.
+  void check_workers(std::function<void()> alive);
+
+  // Checks what start() would check beyond the settings, without running: certificates, routes, and
+  // that no port is taken.
+  static Result<void> check(Settings settings, bool ports);
+
+ private:
+  Server(net::Loop& main_loop, Options options);
+  Result<void> begin();
+  Result<void> install(std::shared_ptr<const Snapshot> snapshot, std::vector<ListenerPlan> plans);
+  Result<std::vector<ListenerPlan>> plan_listeners(const Settings& settings);
+  void watch_drain();
+  void finish_drain();
+  void stop_workers();
+
+  net::Loop& loop_;
+  Options options_;
+  Shared shared_;
+  std::shared_ptr<const Snapshot> current_;
+  std::map<std::string, bool> bound_;  // address -> with UDP
+  std::atomic<bool> ready_{false};
+  bool draining_ = false;
+  bool running_ = false;
+  std::function<void()> drained_;
+  Nanos drain_deadline_ = 0;
+  net::Timer drain_timer_;
+  uint64_t reloads_ = 0;
+};
+
+}  // namespace pqedge::edge

@@ -1,0 +1,180 @@
+// Reads top to bottom as the life of a request.
+#include "edge/steps.h"
+
+#include <array>
+#include <format>
+
+#include "edge/exchange.h"
+#include "edge/listener_view.h"
+
+namespace pqedge::edge {
+namespace {
+
+constexpr std::string_view kMethods = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH";
+
+Verdict refuse(Exchange& x, const http::Refusal& refusal) {
+  x.answer(refusal.status, refusal.reason);
+  return Verdict::answered;
+}
+
+// ---- before the route ----------------------------------------------------------------------------
+
+// The same rules for every version: Host against :authority, lengths, forbidden fields.
+Verdict frame(Exchange& x) {
+  if (const auto ok = http::check_request(x.request()); !ok) return refuse(x, ok.error());
+  return Verdict::next;
+}
+
+Verdict method(Exchange& x) {
+  switch (x.request().method) {
+    case http::Method::connect:
+      // No route allows tunnels (RFC 9110 9.3.6).
+      x.answer(501, "CONNECT is not served");
+      return Verdict::answered;
+    case http::Method::trace: {
+      // It would send credentials back to scripts.
+      Exchange::Fixed fixed{.status = 405, .body = "405 Method Not Allowed\n", .allow = kMethods};
+      x.answer_with(fixed, "TRACE is not served");
+      return Verdict::answered;
+    }
+    default: return Verdict::next;
+  }
+}
+
+Verdict canonicalise(Exchange& x) {
+  if (const auto ok = http::canonicalise(x.request()); !ok) return refuse(x, ok.error());
+  return Verdict::next;
+}
+
+// RFC 9110 7.4: a connection that is secured serves https only, a plain one http only.
+Verdict scheme(Exchange& x) {
+  if (x.request().scheme != (x.facts().secure() ? "https" : "http")) {
+    x.answer(421, "the scheme is not the connection's");
+    return Verdict::answered;
+  }
+  return Verdict::next;
+}
+
+Verdict identify(Exchange& x) {
+  const http::IdentitySettings& settings = x.snapshot().settings.identity;
+  x.identity() = http::identify(x.request(), x.facts(), settings);
+  if (http::is_loop(x.request(), settings)) {
+    x.answer(508, "the request has passed this proxy before (Via)");
+    return Verdict::answered;
+  }
+  return Verdict::next;
+}
+
+Verdict redirect(Exchange& x, uint16_t port) {
+  const http::Request& r = x.request();
+  if (r.host.empty() || r.target.empty() || r.target.front() != '/') {
+    x.answer(400, "no host to redirect to");
+    return Verdict::answered;
+  }
+  std::string_view suffix;
+  if (port != 443) {
+    char text[8];
+    const auto end = std::format_to_n(text, sizeof text, ":{}", port).out;
+    suffix = x.arena().copy({text, static_cast<size_t>(end - text)});
+  }
+  Exchange::Fixed fixed;
+  fixed.status = 308;
+  fixed.body = "308 Permanent Redirect\n";
+  fixed.location = x.arena().concat("https://", r.host, suffix, r.target);
+  x.answer_with(fixed, "redirected to https");
+  return Verdict::answered;
+}
+
+// A plain listener that only sends people to https.
+Verdict listener_redirect(Exchange& x) {
+  const ListenerView& listener = x.listener();
+  if (!listener.settings.redirect_to_https) return Verdict::next;
+  return redirect(x, listener.settings.redirect_port);
+}
+
+Verdict match(Exchange& x) {
+  x.match();
+  return Verdict::next;
+}
+
+constexpr std::array kBeforeRoute = {
+    Step{"frame", frame},
+    Step{"method", method},
+    Step{"canonicalise", canonicalise},
+    Step{"scheme", scheme},
+    Step{"identify", identify},
+    Step{"listener redirect", listener_redirect},
+    Step{"match", match},
+};
+
+// ---- the route's own -----------------------------------------------------------------------------
+
+Verdict encoded_slash(Exchange& x) {
+  if (x.request().path.find("%2F") == std::string_view::npos) return Verdict::next;
+  x.answer(400, "the route takes no encoded slash");
+  return Verdict::answered;
+}
+
+Verdict body_size(Exchange& x) {
+  const http::Request& r = x.request();
+  if (r.body != http::BodyKind::length || r.content_length <= x.plan().max_body) {
+    return Verdict::next;
+  }
+  x.answer(413, "content-length larger than the limit");
+  return Verdict::answered;
+}
+
+// RFC 9110 7.6.2: with no hops left the request is ours to answer.
+Verdict max_forwards(Exchange& x) {
+  if (http::take_hop(x.request())) return Verdict::next;
+  x.answer_with({.status = 200, .body = "", .allow = kMethods}, "Max-Forwards reached 0");
+  return Verdict::answered;
+}
+
+Verdict fixed_answer(Exchange& x) {
+  const route::RouteSettings& r = *x.plan().settings;
+  x.answer_with({.status = r.answer_status, .body = r.answer_body}, "fixed answer");
+  return Verdict::answered;
+}
+
+Verdict redirect_https(Exchange& x) { return redirect(x, x.plan().settings->redirect_port); }
+
+Verdict forward(Exchange& x) {
+  x.forward();
+  return Verdict::answered;
+}
+
+Verdict not_found(Exchange& x) {
+  // `OPTIONS *` asks about the server as a whole (RFC 9110 9.3.7).
+  if (x.request().method == http::Method::options && x.request().target == "*") {
+    x.answer_with({.status = 200, .body = "", .allow = kMethods}, "OPTIONS *");
+  } else {
+    x.answer(404, "no route");
+  }
+  return Verdict::answered;
+}
+
+}  // namespace
+
+std::span<const Step> steps_before_route() { return kBeforeRoute; }
+
+std::vector<Step> compile_steps(const route::RouteSettings& route) {
+  std::vector<Step> steps;
+  if (route.encoded_slash == http::EncodedSlash::refuse) {
+    steps.push_back({"encoded slash", encoded_slash});
+  }
+  if (route.redirect_https) {
+    steps.push_back({"redirect", redirect_https});
+  } else if (route.answer_status != 0) {
+    steps.push_back({"fixed answer", fixed_answer});
+  } else {
+    steps.push_back({"body size", body_size});
+    steps.push_back({"max forwards", max_forwards});
+    steps.push_back({"forward", forward});
+  }
+  return steps;
+}
+
+std::vector<Step> steps_without_route() { return {{"not found", not_found}}; }
+
+}  // namespace pqedge::edge

@@ -1,0 +1,224 @@
+#include "edge/worker.h"
+
+#include <pthread.h>
+
+#include <format>
+
+namespace pqedge::edge {
+namespace {
+
+// Exchanges kept for use again: about 4.5 KiB each.
+constexpr size_t kKeptExchanges = 1024;
+// Datagrams on their way between workers; more are dropped, as a network would.
+constexpr uint32_t kMaxHandedOver = 4096;
+constexpr size_t kMaxGroups = 64;
+
+const counters::Counter kHandedOver("pqedge_quic_handed_over_total",
+                                    "Datagrams passed to the worker that owns their connection.");
+const counters::Counter kHandOverDropped("pqedge_quic_hand_over_dropped_total",
+                                         "Datagrams dropped on their way between workers.");
+const counters::Counter kResumed("pqedge_handshakes_resumed_total", "Handshakes by ticket.");
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> Worker::create(Shared& shared, uint16_t index, uint32_t workers) {
+  auto loop = net::Loop::create();
+  if (!loop) return std::unexpected(loop.error());
+  return std::unique_ptr<Worker>(new Worker(shared, index, workers, std::move(*loop)));
+}
+
+Worker::Worker(Shared& shared, uint16_t index, uint32_t workers, std::unique_ptr<net::Loop> loop)
+    : shared_(shared),
+      index_(index),
+      loop_(std::move(loop)),
+      backends_(*loop_, shared.servers, workers),
+      clear_retired_([](void* self) { static_cast<Worker*>(self)->clear_retired(); }, this) {}
+
+Worker::~Worker() = default;
+
+void Worker::start() {
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), std::format("worker/{}", index_).c_str());
+    loop_->run();
+    // What lives here is freed here: chunks and counters belong to the thread.
+    connections_.for_each([](ClientConnection& c) { delete &c; });
+    for (auto* list : {&active_, &retired_, &free_}) {
+      while (!list->empty()) delete &list->front();
+    }
+    tcp_.clear();
+    quic_.clear();
+    closing_quic_.clear();
+    backends_.close_all();
+    snapshot_ = {};
+  });
+}
+
+void Worker::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
+                           std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan) {
+  snapshot_ = SnapshotRef(new WorkerSnapshot(std::move(snapshot), std::move(contexts), backends_));
+  backends_.forget_unused();
+
+  auto old_tcp = std::move(tcp_);
+  auto old_quic = std::move(quic_);
+  tcp_.clear();
+  quic_.clear();
+  for (ListenerPlan::Entry& e : plan.entries) {
+    const std::string key = e.view->address.to_string();
+    if (auto it = old_tcp.find(key); it != old_tcp.end() && it->second) {
+      it->second->update(e.view);
+      tcp_[key] = std::move(it->second);
+    } else if (e.tcp) {
+      auto made = TcpListener::create(*this, e.view, std::move(e.tcp));
+      if (!made) return std::unexpected(made.error());
+      tcp_[key] = std::move(*made);
+    }
+    if (!e.view->settings.http3) continue;
+    if (auto it = old_quic.find(key); it != old_quic.end() && it->second) {
+      it->second->update(e.view);
+      quic_[key] = std::move(it->second);
+    } else if (e.udp.fd) {
+      auto made = QuicListener::create(*this, e.view, std::move(e.udp));
+      if (!made) return std::unexpected(made.error());
+      quic_[key] = std::move(*made);
+    }
+  }
+  for (auto& [key, listener] : old_tcp) {
+    if (listener) listener->close();
+  }
+  for (auto& [key, listener] : old_quic) {
+    if (!listener) continue;
+    listener->stop_accepting();
+    closing_quic_.push_back(std::move(listener));
+  }
+  std::erase_if(closing_quic_, [](const auto& l) { return l->connections() == 0; });
+  return {};
+}
+
+void Worker::drain(Nanos linger) {
+  draining_ = true;
+  linger_ = linger;
+  for (auto& [key, listener] : tcp_) listener->close();
+  tcp_.clear();
+  for (auto& [key, listener] : quic_) listener->stop_accepting();
+  connections_.for_each([&](ClientConnection& c) { c.drain(linger); });
+}
+
+void Worker::close_connections() {
+  connections_.for_each([](ClientConnection& c) { c.close_now(); });
+}
+
+Exchange& Worker::new_exchange(http::ServerStream& stream, const ListenerView& listener) {
+  Exchange* e;
+  if (!free_.empty()) {
+    e = &free_.pop_front();
+    --free_count_;
+  } else {
+    e = new Exchange(*this);
+  }
+  active_.push_back(*e);
+  e->begin(stream, listener);
+  return *e;
+}
+
+void Worker::retire(Exchange& exchange) {
+  retired_.push_back(exchange);
+  loop_->defer(clear_retired_);
+}
+
+void Worker::clear_retired() {
+  while (!retired_.empty()) {
+    Exchange& e = retired_.pop_front();
+    e.clear();
+    if (free_count_ >= kKeptExchanges) {
+      delete &e;
+      continue;
+    }
+    free_.push_front(e);
+    ++free_count_;
+  }
+}
+
+bool Worker::may_open_connection() const {
+  return shared_.connections.load(std::memory_order_relaxed) <
+         shared_.max_connections.load(std::memory_order_relaxed);
+}
+
+void Worker::add_connection(ClientConnection& connection) {
+  connections_.push_back(connection);
+  ++connection_count_;
+  shared_.connections.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Worker::remove_connection(ClientConnection& connection) {
+  connection.unlink();
+  --connection_count_;
+  shared_.connections.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Worker::count_handshake(const net::ConnectionFacts& facts) {
+  if (facts.resumed) kResumed.add();
+  auto it = handshakes_.find(facts.group);
+  if (it == handshakes_.end()) {
+    if (handshakes_.size() >= kMaxGroups) return;
+    it = handshakes_
+             .emplace(facts.group,
+                      counters::Counter("pqedge_handshakes_total", "TLS handshakes by group.",
+                                        {{"group", std::string(facts.group)}}))
+             .first;
+  }
+  it->second.add();
+}
+
+void Worker::warn_out_of_descriptors(int code) {
+  if (last_descriptor_warning_ != 0 && loop_->now() - last_descriptor_warning_ < kSecond) return;
+  last_descriptor_warning_ = loop_->now();
+  log::error("listener",
+             "cannot accept: {}; new connections wait. Raise RLIMIT_NOFILE (LimitNOFILE=) or lower "
+             "server.max_connections",
+             std::generic_category().message(code));
+}
+
+void Worker::hand_over(const quic::Owner& owner, const net::Address& listener,
+                       const quic::ReceivedDatagram& datagram) {
+  if (owner.generation != shared_.generation || owner.worker >= shared_.workers.size()) {
+    kHandOverDropped.add();
+    return;
+  }
+  Worker& other = *shared_.workers[owner.worker];
+  if (other.handed_over_waiting_.fetch_add(1, std::memory_order_relaxed) >= kMaxHandedOver) {
+    other.handed_over_waiting_.fetch_sub(1, std::memory_order_relaxed);
+    kHandOverDropped.add();
+    return;
+  }
+  kHandedOver.add();
+  // The bytes are copied: the receive buffer is used again at once.
+  struct Copy {
+    std::string bytes;
+    net::Address listener, peer, local;
+    uint8_t ecn;
+  };
+  auto copy = std::make_shared<Copy>(std::string(as_text(datagram.bytes)), listener, datagram.peer,
+                                     datagram.local, datagram.ecn);
+  other.loop().post([&other, copy] {
+    other.handed_over_waiting_.fetch_sub(1, std::memory_order_relaxed);
+    other.receive_handed_over(copy->listener,
+                              {as_bytes(copy->bytes), copy->peer, copy->local, copy->ecn});
+  });
+}
+
+void Worker::receive_handed_over(const net::Address& listener,
+                                 const quic::ReceivedDatagram& datagram) {
+  if (auto it = quic_.find(listener.to_string()); it != quic_.end()) {
+    it->second->receive_handed_over(datagram);
+    return;
+  }
+  for (auto& l : closing_quic_) {
+    if (l->view().address == listener) l->receive_handed_over(datagram);
+  }
+}
+
+}  // namespace pqedge::edge

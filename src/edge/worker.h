@@ -1,0 +1,120 @@
+// One worker thread: its loop, listeners, connections, exchanges and backends.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "crypto/tickets.h"
+#include "edge/client_connection.h"
+#include "edge/exchange.h"
+#include "edge/quic_listener.h"
+#include "edge/snapshot.h"
+#include "edge/tcp_listener.h"
+#include "net/loop.h"
+#include "record/access_log.h"
+#include "wire/quic/keys.h"
+
+namespace pqedge::edge {
+
+class Worker;
+
+// What the workers of a process share.
+struct Shared {
+  upstream::Registry servers;
+  std::shared_ptr<crypto::TicketKeyRing> tickets;
+  std::shared_ptr<const quic::Keys> quic_keys;
+  uint16_t generation = 0;
+  std::atomic<uint32_t> connections{0};  // of clients
+  std::atomic<uint32_t> max_connections{0};
+  std::unique_ptr<record::AccessLog> access_log;
+  std::vector<std::unique_ptr<Worker>> workers;  // fixed once they run
+};
+
+// What a worker is to listen on from now on. A socket is set where the address is new.
+struct ListenerPlan {
+  struct Entry {
+    std::shared_ptr<const ListenerView> view;
+    net::Fd tcp;
+    net::UdpSocket udp;
+  };
+  std::vector<Entry> entries;
+};
+
+class Worker {
+ public:
+  static Result<std::unique_ptr<Worker>> create(Shared& shared, uint16_t index, uint32_t workers);
+  ~Worker();
+
+  // ---- from the process's main thread ----
+  void start();                    // the thread
+  void join();
+  net::Loop& loop() { return *loop_; }
+
+  // ---- on the worker's thread (the main thread posts them) ----
+  // Swaps the configuration between two requests.
+  Result<void> apply(std::shared_ptr<const Snapshot> snapshot,
+                     std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan);
+  // Stops listening and announces the end to every connection.
+  void drain(Nanos linger);
+  void close_connections();
+  size_t connections() const { return connection_count_; }
+  void receive_handed_over(const net::Address& listener, const quic::ReceivedDatagram& datagram);
+
+  // ---- for what lives on the worker ----
+  Shared& shared() { return shared_; }
+  const SnapshotRef& snapshot() const { return snapshot_; }
+  uint16_t index() const { return index_; }
+  quic::Owner owner() const { return {shared_.generation, index_}; }
+  record::Recorder& recorder() { return shared_.access_log->worker(index_); }
+  bool draining() const { return draining_; }
+  Nanos linger() const { return linger_; }
+
+  Exchange& new_exchange(http::ServerStream& stream, const ListenerView& listener);
+  void retire(Exchange& exchange);  // cleared and kept for use at the end of the turn
+
+  bool may_open_connection() const;
+  void add_connection(ClientConnection& connection);
+  void remove_connection(ClientConnection& connection);
+  uint64_t next_connection_id() { return (uint64_t{index_} << 48) | ++connection_ids_; }
+  void count_handshake(const net::ConnectionFacts& facts);
+  void warn_out_of_descriptors(int code);
+  void hand_over(const quic::Owner& owner, const net::Address& listener,
+                 const quic::ReceivedDatagram& datagram);
+
+ private:
+  Worker(Shared& shared, uint16_t index, uint32_t workers, std::unique_ptr<net::Loop> loop);
+  void clear_retired();
+
+  Shared& shared_;
+  const uint16_t index_;
+  std::unique_ptr<net::Loop> loop_;
+  upstream::Backends backends_;
+  SnapshotRef snapshot_;
+  std::map<std::string, std::unique_ptr<TcpListener>> tcp_;  // by address
+  std::map<std::string, std::unique_ptr<QuicListener>> quic_;
+  std::vector<std::unique_ptr<QuicListener>> closing_quic_;  // still serve their connections
+  IntrusiveList<ClientConnection> connections_;
+  size_t connection_count_ = 0;
+  uint64_t connection_ids_ = 0;
+
+  IntrusiveList<Exchange> active_;  // owned, like the next two
+  IntrusiveList<Exchange> retired_;
+  IntrusiveList<Exchange> free_;
+  size_t free_count_ = 0;
+  net::Deferred clear_retired_;
+
+  std::unordered_map<std::string_view, counters::Counter> handshakes_;  // by group: static names
+  std::atomic<uint32_t> handed_over_waiting_{0};
+  Nanos last_descriptor_warning_ = 0;
+  bool draining_ = false;
+  Nanos linger_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace pqedge::edge

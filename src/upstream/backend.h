@@ -1,0 +1,150 @@
+// One worker's connections to one backend server.
+#pragma once
+
+#include <memory>
+
+#include "base/intrusive_list.h"
+#include "http/limits.h"
+#include "http/stream.h"
+#include "net/loop.h"
+#include "net/stream.h"
+#include "upstream/server_state.h"
+#include "upstream/settings.h"
+
+namespace pqedge::upstream {
+
+class Backend;
+class Connection;
+class Lease;
+
+enum class Failure : uint8_t {
+  no_capacity,      // every server is at its maximum of connections: 503
+  connect_failed,   // refused, unreachable, reset before it was made: 502
+  connect_timeout,  // 504
+};
+
+// Who asked for a connection. Calls come on the worker's thread, perhaps from inside acquire().
+class Requester {
+ public:
+  // `stream` takes one request. It has been opened with client_handler().
+  virtual void on_backend_ready(http::ClientStream& stream) = 0;
+  virtual void on_backend_failed(Failure why, std::string_view detail) = 0;
+  // The time given by Lease::expect() or progress() passed. The stream was cancelled.
+  virtual void on_backend_timeout() = 0;
+  virtual http::ClientStreamHandler& client_handler() = 0;
+
+ protected:
+  ~Requester() = default;
+};
+
+// A requester's hold on one connection (or on one being made). Movable by nobody: a member.
+class Lease {
+ public:
+  explicit Lease(Requester& requester) : requester_(&requester) {}
+  ~Lease() { abandon(); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  bool held() const { return connection_ != nullptr; }
+  const ServerState* server() const { return server_.get(); }
+  // How long the connect took; 0 when a kept connection was used.
+  Nanos connect_time() const { return connect_time_; }
+  bool reused() const { return reused_; }
+
+  // An answer (its first byte, its next byte) must come within `timeout`, or on_backend_timeout().
+  void expect(Nanos timeout);
+  // Nothing is waited for (the client is slow, not the backend).
+  void expect_nothing();
+  // The exchange with the backend ended in good order (both directions complete): the connection
+  // goes back to its backend by itself.
+  void finish();
+  // Drops the connection, or the attempt to make it: the stream is cancelled.
+  void abandon();
+
+ private:
+  friend class Backend;
+  friend class Connection;
+  Requester* requester_;
+  Connection* connection_ = nullptr;
+  std::shared_ptr<ServerState> server_;
+  Nanos connect_time_ = 0;
+  bool reused_ = false;
+};
+
+// One connection: connecting, then idle or in use, until it is closed.
+class Connection final : public ListNode<Connection>,
+                         private net::StreamHandler,
+                         private http::ClientConnectionHandler {
+ public:
+  Connection(Backend& backend, std::unique_ptr<net::Stream> stream);
+  ~Connection();
+
+ private:
+  friend class Backend;
+  friend class Lease;
+  enum class State : uint8_t { connecting, idle, in_use, closing };
+
+  void on_readable() override {}
+  void on_writable() override {}
+  void on_stream_error(const Error& error) override;
+  void on_connected() override;
+  void on_available() override;
+  void on_client_connection_closed(std::string_view reason) override;
+  void on_timer();
+  void serve(Lease& lease);
+  void detach_lease();
+  void fail_connect(Failure why, std::string_view detail);
+
+  std::shared_ptr<Backend> backend_;
+  std::unique_ptr<net::Stream> connecting_;           // until it is connected
+  std::unique_ptr<http::ClientConnection> connection_;  // from then on
+  Lease* lease_ = nullptr;
+  http::ClientStream* stream_ = nullptr;  // of the lease
+  State state_ = State::connecting;
+  Nanos began_ = 0;
+  net::Timer timer_;
+  net::Deferred destroy_;
+};
+
+// Kept alive by the pools that name it and by its connections.
+class Backend : public std::enable_shared_from_this<Backend> {
+ public:
+  Backend(net::Loop& loop, std::shared_ptr<ServerState> state)
+      : loop_(loop), state_(std::move(state)) {}
+  ~Backend();
+
+  const ServerState& state() const { return *state_; }
+  ServerState& state() { return *state_; }
+
+  // Settings that may change with a reload. `max_idle` is this worker's share.
+  void configure(const PoolSettings& settings, uint32_t max_idle,
+                 std::shared_ptr<const http::Limits> limits);
+
+  // Takes a kept connection (the most recently used: the others may time out) or opens one.
+  // `fresh`: never a kept one. False: the server is at its maximum; nothing was called.
+  bool acquire(Lease& lease, bool fresh);
+
+  void close_idle();
+  // Destroys every connection at once; their leases' requesters hear nothing (the worker ends).
+  void close_all();
+  size_t idle() const { return idle_count_; }
+
+ private:
+  friend class Connection;
+  friend class Lease;
+  void open(Lease& lease);
+  void put_idle(Connection& connection);
+
+  net::Loop& loop_;
+  std::shared_ptr<ServerState> state_;
+  std::shared_ptr<const http::Limits> limits_;
+  Nanos connect_timeout_ = 0;
+  Nanos idle_timeout_ = 0;
+  uint32_t max_idle_ = 0;
+  uint32_t max_connections_ = 0;
+  IntrusiveList<Connection> idle_;   // front: most recently used
+  IntrusiveList<Connection> others_; // connecting, in use, closing
+  uint32_t idle_count_ = 0;
+};
+
+}  // namespace pqedge::upstream
