@@ -1,0 +1,173 @@
+#include "config/load.h"
+
+namespace pqedge::config {
+namespace {
+
+// The same text as docs/examples/complete.toml; a test compares them.
+constexpr std::string_view kExample = R"TOML(# A complete configuration of pqedge: every key there is, most with the value it has when it is left
+# out. docs/configuration.md explains each. `pqedge check FILE` says what is wrong with a file.
+#
+# Durations are "500ms", "10s", "5m", "1h" or "2d"; sizes are bytes or "64KiB", "1MiB", "10MB".
+# Relative file names start at the directory of this file.
+
+version = 1
+
+[server]
+workers = 0                # 0: one for each CPU this process may use
+max_connections = 100000   # client connections in the process; more are refused
+drain_timeout = "30s"      # after SIGTERM: what still runs then is cut
+drain_linger = "2s"        # after SIGTERM: how long idle HTTP/1.1 connections stay
+
+# ---- where clients connect ------------------------------------------------------------------------
+
+[[listener]]
+name = "https"
+address = ["0.0.0.0:443", "[::]:443"]
+tls = true
+protocols = ["http/1.1", "h2", "h3"]   # h3 binds the same port on UDP
+v6_only = true                         # [::] would take IPv4 as well
+
+[[listener]]
+name = "http"
+address = "0.0.0.0:80"
+tls = false
+redirect_to_https = true               # answers everything with 308
+redirect_port = 443
+
+[tls]
+min_version = "1.3"                    # or "1.2"
+groups = "compatible"                  # post-quantum first; "hybrid-required", "cnsa2", or a list
+ciphers = ["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"]
+signature_algorithms = ["ecdsa_secp256r1_sha256", "rsa_pss_rsae_sha256"]
+session_tickets = true
+ticket_lifetime = "2h"
+handshake_timeout = "10s"
+
+[[certificate]]
+chain = "certificates/www.example.com.pem"        # the certificate, then its intermediates
+key = "certificates/www.example.com.key"
+default = true                                    # served when no name matches
+
+# ---- where requests go ----------------------------------------------------------------------------
+
+[[pool]]
+name = "app"
+balance = "least_connections"          # or "round_robin"
+servers = ["127.0.0.1:9000", "127.0.0.1:9001", { address = "unix:/run/app.sock" }]
+connect_timeout = "2s"
+response_timeout = "60s"               # request sent -> first byte of the answer; then 504
+read_timeout = "60s"                   # between two reads of the answer
+idle_timeout = "55s"                   # an unused connection is closed
+max_idle = 256                         # unused connections kept, a server
+max_connections = 0                    # a server; 0: no limit. Beyond it: 503
+retries = 1                            # of idempotent requests that got no answer
+
+[[pool]]
+name = "static"
+servers = ["[::1]:9100"]
+
+# The most specific host wins, then an exact path, then the longest prefix.
+
+[[route]]
+name = "uploads"
+hosts = ["www.example.com"]
+path_prefix = "/upload"
+pool = "app"
+max_body = "1GiB"
+encoded_slash = "refuse"               # "%2F" in the path: 400
+
+[[route]]
+name = "static"
+hosts = ["www.example.com", "*.cdn.example.com"]
+path_prefix = "/static"
+pool = "static"
+
+[[route]]
+name = "robots"
+path = "/robots.txt"                   # this path alone, on every host
+status = 200
+body = "User-agent: *\nDisallow: /private/\n"
+
+[[route]]
+name = "old"
+hosts = ["old.example.com"]
+redirect_to_https = true
+redirect_port = 443
+
+[[route]]
+name = "everything"
+pool = "app"
+
+# ---- what a message may take ----------------------------------------------------------------------
+
+[limits]
+max_target = "16KiB"                   # request target; 414 beyond
+max_head = "64KiB"                     # decoded header section, 32 bytes a field added; 431 beyond
+max_fields = 128                       # 431 beyond
+max_trailers = "8KiB"
+max_body = "10GiB"                     # request body; 413 beyond. Left out: no limit
+max_requests = 100000                  # a connection
+max_streams = 128                      # concurrent requests a connection (HTTP/2, HTTP/3)
+max_response_head = "64KiB"            # of a backend's answer; 502 beyond
+body_window = "256KiB"                 # request body bytes on the way to a backend, a request
+connection_window = "1MiB"             # and a connection
+
+[timeouts]
+header = "10s"                         # first byte of a head -> its end; 408
+idle = "60s"                           # between requests
+body = "30s"                           # between two reads of a request body; 408
+send = "30s"                           # without progress toward the client
+linger = "5s"                          # reading on after an early answer
+
+# ---- who the client is ----------------------------------------------------------------------------
+
+[identity]
+trusted_proxies = ["10.0.0.0/8", "2001:db8::/32"]   # whose X-Forwarded-* and Forwarded count
+forwarded = true                                    # send Forwarded (RFC 7239)
+x_forwarded = true                                  # send X-Forwarded-For, -Proto, -Host, -Port
+via = "pqedge"
+
+# ---- what is written down -------------------------------------------------------------------------
+
+[logging]
+access = "/var/log/pqedge/access.log"  # JSON lines; "-": standard output; left out: none
+error = "/var/log/pqedge/error.log"    # left out: standard error
+level = "info"                         # "debug", "info", "warning" or "error"
+queue = 8192                           # access records waiting to be written; more are dropped
+
+[admin]
+listen = ["127.0.0.1:8081"]            # /healthz, /readyz, /metrics: read-only
+hosts = ["admin.example.com"]          # further Host values that are answered
+control_socket = "/run/pqedge/control.sock"
+
+# ---- QUIC -----------------------------------------------------------------------------------------
+
+[quic]
+retry = "under_load"                   # or "never", "always"
+retry_above = 1000                     # half-open handshakes a worker
+active_migration = true
+idle_timeout = "60s"
+handshake_timeout = "10s"
+stream_window = "256KiB"
+stream_window_max = "6MiB"
+connection_window = "1MiB"
+connection_window_max = "16MiB"
+gso = true
+gro = true
+congestion_control = "cubic"           # or "reno", "bbr"
+receive_buffer = "4MiB"
+send_buffer = "4MiB"
+
+# Secrets of one client's connections, to find a fault with. Warned about at each start.
+#
+# [debug]
+# client = "192.0.2.1"
+# keylog_file = "keys.log"
+# qlog_dir = "qlog"
+)TOML";
+
+}  // namespace
+
+std::string_view example_config() { return kExample; }
+
+}  // namespace pqedge::config

@@ -1,0 +1,130 @@
+#include "config/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <format>
+#include <system_error>
+
+#include "crypto/certificates.h"
+#include "crypto/tickets.h"
+#include "crypto/tls.h"
+#include "net/socket.h"
+
+namespace pqedge::config {
+namespace {
+
+// True when the file can be read; else a problem is added.
+bool check_readable(const std::string& key, const std::string& file, Problems& out) {
+  // Not to wait for the writer of a FIFO.
+  const net::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0) {
+    const int code = errno;
+    out.push_back({key, std::format("cannot read {}: {}", in_quotes(file),
+                                    std::generic_category().message(code))});
+    return false;
+  }
+  if (!S_ISREG(info.st_mode)) {
+    out.push_back({key, in_quotes(file) + " is not a file"});
+    return false;
+  }
+  return true;
+}
+
+void warn_if_open_to_all(const std::string& key, const std::string& file, Problems& out) {
+  struct stat info {};
+  if (::stat(file.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) return;
+  out.push_back({key, in_quotes(file) + " can be read by every user of this machine",
+                 "chmod o-r it", "", true});
+}
+
+void check_certificate(const crypto::CertificateSettings& c, size_t i, Problems& out) {
+  const std::string base = entry_key("certificate", i);
+  if (c.chain_file.empty() || c.key_file.empty()) return;  // said already
+  const bool chain = check_readable(base + ".chain", c.chain_file, out);
+  const bool key = check_readable(base + ".key", c.key_file, out);
+  if (!chain || !key) return;
+  warn_if_open_to_all(base + ".key", c.key_file, out);
+  if (const auto store = crypto::CertificateStore::load({c}); !store) {
+    const std::string& message = store.error().message;
+    const bool about_key = c.key_file != c.chain_file && message.contains(c.key_file);
+    out.push_back({base + (about_key ? ".key" : ".chain"), message});
+  }
+}
+
+void check_directory(const std::string& key, const std::filesystem::path& directory,
+                     Problems& out) {
+  std::error_code code;
+  if (std::filesystem::is_directory(directory, code)) return;
+  out.push_back({key, "there is no directory " + in_quotes(directory.string()), "create it"});
+}
+
+// The file itself may come to be later; its directory has to be there.
+void check_place(const std::string& key, const std::string& file, Problems& out) {
+  if (file.empty() || file == "-") return;
+  std::error_code code;
+  if (std::filesystem::is_directory(file, code)) {
+    out.push_back({key, in_quotes(file) + " is a directory", "name a file in it"});
+    return;
+  }
+  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
+  if (!parent.empty()) check_directory(key, parent, out);
+}
+
+bool any_tls(const edge::Settings& s) {
+  for (const auto& l : s.listeners) {
+    if (l.tls) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Problems check_files(const Configuration& configuration) {
+  const edge::Settings& edge = configuration.edge;
+  Problems out;
+  for (size_t i = 0; i < edge.tls.certificates.size(); ++i) {
+    check_certificate(edge.tls.certificates[i], i, out);
+  }
+  check_place("logging.access", edge.logs.access_file, out);
+  check_place("logging.error", edge.logs.error_file, out);
+  check_place("admin.control_socket", configuration.admin.control_socket, out);
+  check_place("debug.keylog_file", edge.debug.keylog_file, out);
+  if (!edge.debug.qlog_dir.empty()) check_directory("debug.qlog_dir", edge.debug.qlog_dir, out);
+  if (any_tls(edge)) {
+    for (Problem& p : check_tls(edge.tls)) out.push_back(std::move(p));
+  }
+  return out;
+}
+
+Problems check_tls(const crypto::TlsSettings& settings) {
+  Problems out;
+  const auto pem = crypto::make_self_signed({"localhost"});
+  if (!pem) return {{"tls", pem.error().message}};
+  const auto store = crypto::CertificateStore::from_pem(pem->chain, pem->key);
+  if (!store) return {{"tls", store.error().message}};
+  const auto tickets = crypto::TicketKeyRing::create(settings.ticket_lifetime);
+  const auto attempt = [&](const crypto::TlsSettings& s) {
+    return crypto::ServerContexts::create(s, *store, tickets);
+  };
+  if (attempt(settings)) return out;
+
+  // One key at a time over the defaults, so that each problem is told at its own line.
+  const auto blame = [&](std::string_view key, auto member) {
+    crypto::TlsSettings one;
+    one.*member = settings.*member;
+    if (const auto made = attempt(one); !made) out.push_back({std::string(key), made.error().message});
+  };
+  blame("tls.min_version", &crypto::TlsSettings::min_version);
+  blame("tls.groups", &crypto::TlsSettings::groups);
+  blame("tls.ciphers", &crypto::TlsSettings::ciphers);
+  blame("tls.signature_algorithms", &crypto::TlsSettings::signature_algorithms);
+  if (out.empty()) out.push_back({"tls", attempt(settings).error().message});
+  return out;
+}
+
+}  // namespace pqedge::config

@@ -1,0 +1,259 @@
+#include "config/sections.h"
+
+#include <format>
+
+namespace pqedge::config {
+namespace {
+
+void read_version(Table& root) {
+  uint32_t version = 1;
+  const size_t before = root.reading().problems.size();
+  root.require("version", "write version = 1 at the top of the file");
+  root.count("version", version);
+  if (version != 1 && root.reading().problems.size() == before) {
+    root.problem("version", std::format("{} is not known to this program", version),
+                 "this program reads version 1");
+  }
+}
+
+void read_server(Table& t, edge::Settings& s) {
+  t.count("workers", s.workers);
+  t.count("max_connections", s.max_connections);
+  t.duration("drain_timeout", s.drain_timeout);
+  t.duration("drain_linger", s.drain_linger);
+}
+
+void read_listener(Table& t, size_t index, edge::ListenerSettings& l) {
+  l.name = std::format("listener-{}", index + 1);
+  t.read("name", l.name);
+  t.addresses("address", l.addresses);
+  t.read("tls", l.tls);
+  t.read("redirect_to_https", l.redirect_to_https);
+  t.count("redirect_port", l.redirect_port);
+  t.read("v6_only", l.v6_only);
+
+  l.http2 = l.http3 = l.tls;
+  // HTTP/3 is not offered by default where it cannot be: on a Unix socket.
+  for (const net::Address& address : l.addresses) l.http3 &= !address.is_unix();
+  if (t.has("protocols")) l.http1 = l.http2 = l.http3 = false;
+  t.choices<bool edge::ListenerSettings::*>("protocols",
+                                            {{"http/1.1", &edge::ListenerSettings::http1},
+                                             {"h2", &edge::ListenerSettings::http2},
+                                             {"h3", &edge::ListenerSettings::http3}},
+                                            [&](auto protocol) { l.*protocol = true; });
+  if (t.has("redirect_port") && !l.redirect_to_https) {
+    t.problem(t.key_path("redirect_port"), "has no effect without redirect_to_https = true");
+  }
+}
+
+void read_tls(Table& t, crypto::TlsSettings& s) {
+  t.choice<std::string>("min_version", s.min_version, {{"1.3", "1.3"}, {"1.2", "1.2"}});
+  t.strings("groups", s.groups);
+  t.strings("ciphers", s.ciphers);
+  t.strings("signature_algorithms", s.signature_algorithms);
+  t.read("session_tickets", s.session_tickets);
+  t.duration("ticket_lifetime", s.ticket_lifetime);
+  t.duration("handshake_timeout", s.handshake_timeout);
+}
+
+void read_certificate(Table& t, crypto::CertificateSettings& s) {
+  t.require("chain", "name a PEM file: the certificate, then its intermediates");
+  t.require("key", "name a PEM file with the private key");
+  t.path("chain", s.chain_file);
+  t.path("key", s.key_file);
+  t.read("default", s.is_default);
+}
+
+void add_server(Table& t, const std::string& path, const std::string& text,
+                upstream::PoolSettings& pool) {
+  if (const auto address = net::Address::parse(text)) {
+    pool.servers.push_back({*address, text});
+  } else {
+    t.problem(path, address.error().message);
+  }
+}
+
+void read_servers(Table& t, upstream::PoolSettings& pool) {
+  const auto read_entry = [&](const std::string& path, const Node* value) {
+    t.nested(value, path, [&](Table& entry) {
+      std::string text;
+      entry.require("address", "write { address = \"127.0.0.1:9000\" }");
+      entry.read("address", text);
+      if (!text.empty()) add_server(t, path + ".address", text, pool);
+    });
+  };
+  if (t.reading().keys != nullptr) read_entry(t.key_path("servers"), nullptr);
+  t.each("servers", [&](const std::string& path, const Node& value) {
+    if (value.type == Node::Type::table) {
+      read_entry(path, &value);
+    } else if (value.type == Node::Type::string) {
+      add_server(t, path, value.text, pool);
+    } else {
+      t.problem(path, std::format("is {}, not a server", type_name(value.type)),
+                "write \"ADDRESS:PORT\", \"unix:/PATH\" or { address = \"...\" }");
+    }
+  });
+}
+
+void read_pool(Table& t, upstream::PoolSettings& s) {
+  t.require("name");
+  t.read("name", s.name);
+  t.choice<upstream::Balance>("balance", s.balance,
+                              {{"round_robin", upstream::Balance::round_robin},
+                               {"least_connections", upstream::Balance::least_connections}});
+  read_servers(t, s);
+  t.duration("connect_timeout", s.connect_timeout);
+  t.duration("response_timeout", s.response_timeout);
+  t.duration("read_timeout", s.read_timeout);
+  t.duration("idle_timeout", s.idle_timeout);
+  t.count("max_idle", s.max_idle);
+  t.count("max_connections", s.max_connections);
+  t.count("retries", s.retries);
+}
+
+void read_route(Table& t, size_t index, route::RouteSettings& s) {
+  s.name = std::format("route-{}", index + 1);
+  t.read("name", s.name);
+  t.strings("hosts", s.hosts);
+  t.read("path", s.path);
+  t.read("path_prefix", s.path_prefix);
+  t.read("pool", s.pool);
+  t.count("status", s.answer_status);
+  t.read("body", s.answer_body);
+  t.read("redirect_to_https", s.redirect_https);
+  t.count("redirect_port", s.redirect_port);
+  t.size("max_body", s.max_body);
+  t.choice<http::EncodedSlash>(
+      "encoded_slash", s.encoded_slash,
+      {{"keep", http::EncodedSlash::keep}, {"refuse", http::EncodedSlash::refuse}});
+  if (t.has("redirect_port") && !s.redirect_https) {
+    t.problem(t.key_path("redirect_port"), "has no effect without redirect_to_https = true");
+  }
+  for (const char* key : {"path", "hosts", "pool"}) {
+    const bool is_empty = std::string_view(key) == "path"   ? s.path.empty()
+                          : std::string_view(key) == "pool" ? s.pool.empty()
+                                                            : s.hosts.empty();
+    if (t.has(key) && is_empty) {
+      t.problem(t.key_path(key), "is empty", "leave it out, or give it a value");
+    }
+  }
+}
+
+void read_limits(Table& t, http::Limits& s) {
+  t.size("max_target", s.max_target);
+  t.size("max_head", s.max_head);
+  t.count("max_fields", s.max_fields);
+  t.size("max_trailers", s.max_trailers);
+  t.size("max_body", s.max_body);
+  t.count("max_requests", s.max_requests);
+  t.count("max_streams", s.max_streams);
+  t.size("max_response_head", s.max_response_head);
+  t.size("body_window", s.body_window);
+  t.size("connection_window", s.connection_window);
+}
+
+void read_timeouts(Table& t, http::Limits& s) {
+  t.duration("header", s.header_timeout);
+  t.duration("idle", s.idle_timeout);
+  t.duration("body", s.body_timeout);
+  t.duration("send", s.send_timeout);
+  t.duration("linger", s.linger_timeout);
+}
+
+void read_identity(Table& t, http::IdentitySettings& s) {
+  t.each_string("trusted_proxies", [&](const std::string& path, const std::string& text) {
+    if (const auto network = net::Network::parse(text)) {
+      s.trusted_proxies.push_back(*network);
+    } else {
+      t.problem(path, network.error().message);
+    }
+  });
+  t.read("forwarded", s.forwarded);
+  t.read("x_forwarded", s.x_forwarded);
+  t.read("via", s.via);
+}
+
+// A log's file: "-" is a stream of the process, and stays as it is.
+void read_log(Table& t, std::string_view key, std::string& out) {
+  std::string text;
+  t.read(key, text);
+  if (text == "-") {
+    out = text;
+  } else if (text.empty() && t.has(key)) {
+    out.clear();
+  } else {
+    t.path(key, out);
+  }
+}
+
+void read_logging(Table& t, record::LogSettings& s) {
+  read_log(t, "access", s.access_file);
+  read_log(t, "error", s.error_file);
+  if (s.error_file == "-") s.error_file.clear();
+  t.choice<log::Level>("level", s.level,
+                       {{"debug", log::Level::debug},
+                        {"info", log::Level::info},
+                        {"warning", log::Level::warning},
+                        {"error", log::Level::error}});
+  t.count("queue", s.queue);
+}
+
+void read_admin(Table& t, admin::Settings& s) {
+  t.addresses("listen", s.listen);
+  t.strings("hosts", s.hosts);
+  t.path("control_socket", s.control_socket);
+}
+
+void read_quic(Table& t, quic::Settings& s) {
+  using Retry = quic::Settings::Retry;
+  t.choice<Retry>("retry", s.retry,
+                  {{"never", Retry::never},
+                   {"under_load", Retry::under_load},
+                   {"always", Retry::always}});
+  t.count("retry_above", s.retry_above);
+  t.read("active_migration", s.active_migration);
+  t.duration("idle_timeout", s.idle_timeout);
+  t.duration("handshake_timeout", s.handshake_timeout);
+  t.size("stream_window", s.stream_window);
+  t.size("stream_window_max", s.stream_window_max);
+  t.size("connection_window", s.connection_window);
+  t.size("connection_window_max", s.connection_window_max);
+  t.read("gso", s.gso);
+  t.read("gro", s.gro);
+  t.choice<std::string>("congestion_control", s.congestion_control,
+                        {{"cubic", "cubic"}, {"reno", "reno"}, {"bbr", "bbr"}});
+  t.size("receive_buffer", s.receive_buffer);
+  t.size("send_buffer", s.send_buffer);
+}
+
+void read_debug(Table& t, edge::DebugSettings& s) {
+  t.read("client", s.client);
+  t.path("keylog_file", s.keylog_file);
+  t.path("qlog_dir", s.qlog_dir);
+}
+
+}  // namespace
+
+void read_document(Table& root, Configuration& out) {
+  edge::Settings& edge = out.edge;
+  read_version(root);
+  root.table("server", [&](Table& t) { read_server(t, edge); });
+  root.tables("listener", [&](Table& t, size_t i) {
+    read_listener(t, i, edge.listeners.emplace_back());
+  });
+  root.table("tls", [&](Table& t) { read_tls(t, edge.tls); });
+  root.tables("certificate", [&](Table& t, size_t) {
+    read_certificate(t, edge.tls.certificates.emplace_back());
+  });
+  root.tables("pool", [&](Table& t, size_t) { read_pool(t, edge.pools.emplace_back()); });
+  root.tables("route", [&](Table& t, size_t i) { read_route(t, i, edge.routes.emplace_back()); });
+  root.table("limits", [&](Table& t) { read_limits(t, edge.limits); });
+  root.table("timeouts", [&](Table& t) { read_timeouts(t, edge.limits); });
+  root.table("identity", [&](Table& t) { read_identity(t, edge.identity); });
+  root.table("logging", [&](Table& t) { read_logging(t, edge.logs); });
+  root.table("admin", [&](Table& t) { read_admin(t, out.admin); });
+  root.table("quic", [&](Table& t) { read_quic(t, edge.quic); });
+  root.table("debug", [&](Table& t) { read_debug(t, edge.debug); });
+}
+
+}  // namespace pqedge::config
