@@ -79,9 +79,11 @@ endfunction()
 # What `make build` builds.
 add_custom_target(programs)
 
-# A program, if its source is there: build/<name> from src/programs/<name>.cc.
+# A program, if its source is there: build/<name> from src/programs/<name>.cc, and from the folder
+# src/programs/<name>/ where there is one.
 function(pqedge_program name)
-  file(GLOB source CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/programs/${name}.cc")
+  file(GLOB source CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/programs/${name}.cc"
+       "${CMAKE_SOURCE_DIR}/src/programs/${name}/*.cc")
   if(NOT source)
     return()
   endif()

@@ -50,11 +50,11 @@ std::vector<Binding> bindings(const Settings& settings) {
 Result<void> check_free(const Binding& b) {
   if (!b.address.is_ip() || b.address.port() == 0) return {};
   if (auto ok = net::check_port_free(b.address, false); !ok) {
-    return fail("listener {:?}: {}", b.listener->name, ok.error().message);
+    return fail("listener '{}': {}", b.listener->name, ok.error().message);
   }
   if (!b.listener->http3) return {};
   if (auto ok = net::check_port_free(b.address, true); !ok) {
-    return fail("listener {:?}: {}", b.listener->name, ok.error().message);
+    return fail("listener '{}': {}", b.listener->name, ok.error().message);
   }
   return {};
 }
@@ -145,13 +145,13 @@ Result<std::vector<ListenerPlan>> Server::plan_listeners(const Settings& setting
         entry.tcp = net::Fd(fcntl(plans[0].entries.back().tcp.get(), F_DUPFD_CLOEXEC, 0));
       } else if (new_tcp) {
         auto fd = net::listen_stream(b.address, options);
-        if (!fd) return fail("listener {:?}: {}", b.listener->name, fd.error().message);
+        if (!fd) return fail("listener '{}': {}", b.listener->name, fd.error().message);
         entry.tcp = std::move(*fd);
       }
       if (new_udp) {
         auto udp = net::bind_udp(b.address, options, settings.quic.receive_buffer,
                                  settings.quic.send_buffer);
-        if (!udp) return fail("listener {:?} (UDP): {}", b.listener->name, udp.error().message);
+        if (!udp) return fail("listener '{}' (UDP): {}", b.listener->name, udp.error().message);
         if (i == 0) {
           log::info("listener", "{} UDP: receive buffer {} bytes asked, {} granted; GSO {}, GRO {}",
                     b.address.to_string(), udp->receive_buffer_asked,

@@ -56,7 +56,7 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
     if (!r.pool.empty()) {
       plan.pool = pool_index(s->settings.pools, r.pool);
       if (plan.pool == SIZE_MAX) {
-        return fail("route {:?}: no pool is named {:?}", r.name, r.pool);
+        return fail("route '{}': no pool is named '{}'", r.name, r.pool);
       }
     }
     count_as(plan, i < kCountedRoutes ? std::string_view(r.name) : "(other)");

@@ -1,0 +1,85 @@
+// pqedge: the post-quantum edge proxy. The command line, nothing else.
+#include <nghttp2/nghttp2.h>
+#include <nghttp3/nghttp3.h>
+#include <ngtcp2/ngtcp2.h>
+#include <ngtcp2/ngtcp2_crypto_ossl.h>
+#include <openssl/crypto.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "base/version.h"
+#include "config/load.h"
+#include "edge/server.h"
+#include "programs/pqedge/serve.h"
+
+namespace {
+
+void print_version() {
+  std::printf("pqedge %.*s (%.*s)\n", static_cast<int>(pqedge::version().size()),
+              pqedge::version().data(), static_cast<int>(pqedge::git_commit().size()),
+              pqedge::git_commit().data());
+  std::printf("%s\n", OpenSSL_version(OPENSSL_VERSION));
+  std::printf("ngtcp2 %s\n", ngtcp2_version(0)->version_str);
+  std::printf("nghttp3 %s\n", nghttp3_version(0)->version_str);
+  std::printf("nghttp2 %s\n", nghttp2_version(0)->version_str);
+}
+
+int check(const std::string& file) {
+  auto c = pqedge::config::load_file(file);
+  if (!c) {
+    std::fprintf(stderr, "%s\n", c.error().message.c_str());
+    return 1;
+  }
+  for (const std::string& w : c->warnings) std::fprintf(stderr, "warning: %s\n", w.c_str());
+  if (auto ok = pqedge::edge::Server::check(std::move(c->edge), true); !ok) {
+    std::fprintf(stderr, "%s: %s\n", file.c_str(), ok.error().message.c_str());
+    return 1;
+  }
+  std::printf("%s: good\n", file.c_str());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "pqedge, the post-quantum edge proxy. Without arguments it serves a demonstration on "
+      "https://localhost:8443.",
+      "pqedge");
+  app.require_subcommand(0, 1);
+  pqedge::ServeOptions options;
+  bool version = false;
+  app.add_option("-c,--config", options.config, "The configuration file (TOML).");
+  auto* client = app.add_option("--debug-client", options.debug_client,
+                                "Only for this client IP: write the files of the next two options.");
+  app.add_option("--keylog", options.keylog_file, "TLS secrets in SSLKEYLOGFILE form.")
+      ->needs(client);
+  app.add_option("--qlog", options.qlog_dir, "A directory for qlog files of QUIC connections.")
+      ->needs(client);
+  app.add_flag("-V,--version", version, "Print versions and end.");
+
+  std::string file;
+  auto* check_command = app.add_subcommand("check", "Check a configuration without starting.");
+  check_command->add_option("FILE", file, "The configuration file.")->required();
+  auto* version_command = app.add_subcommand("version", "Print versions and end.");
+  auto* example_command = app.add_subcommand("example-config", "Print a commented configuration.");
+
+  CLI11_PARSE(app, argc, argv);
+  if (ngtcp2_crypto_ossl_init() != 0) {
+    std::fprintf(stderr, "pqedge: the TLS library has no QUIC support\n");
+    return 1;
+  }
+  if (version || *version_command) {
+    print_version();
+    return 0;
+  }
+  if (*example_command) {
+    const std::string_view text = pqedge::config::example_config();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return 0;
+  }
+  if (*check_command) return check(file);
+  return pqedge::serve(options);
+}

@@ -1,0 +1,18 @@
+// Runs the edge until it is told to stop: signals, the admin side, the notification of systemd.
+#pragma once
+
+#include <string>
+
+namespace pqedge {
+
+struct ServeOptions {
+  std::string config;         // a file; empty: the embedded default
+  std::string debug_client;   // overrides [debug]: key log and qlog for this one client address
+  std::string keylog_file;
+  std::string qlog_dir;
+};
+
+// The exit status: 0 after an orderly stop, 1 when it could not start.
+int serve(const ServeOptions& options);
+
+}  // namespace pqedge
