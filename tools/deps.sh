@@ -195,11 +195,9 @@ pins_text() {
 # Tells what installing would do on Debian 12 and asks. The question is worked
 # out beside the real apt configuration: nothing is changed before the answer.
 ask_before_upgrade() {
-  local release=$1 answer scratch plan new
+  local release=$1 answer plan new
   shift
   scratch=$(mktemp -d)
-  # shellcheck disable=SC2064
-  trap "rm -rf '$scratch'" RETURN
   chmod 755 "$scratch"
   mkdir -p "$scratch/sources" "$scratch/prefs" "$scratch/lists/partial"
   cp -a /etc/apt/sources.list.d/. "$scratch/sources/" 2>/dev/null || true
@@ -221,7 +219,7 @@ $(apt-get "${beside[@]}" -s --no-install-recommends install "$@" 2>&1 | tail -n 
   printf 'Newly installed: %s packages. Upgraded in place:\n' "$new"
   awk '/^Inst [^ ]* \[/ { old = $3; gsub(/[][]/, "", old); sub(/^\(/, "", $4); printf "  %-28s %s -> %s\n", $2, old, $4 }' <<<"$plan"
   if grep -q '^Remv ' <<<"$plan"; then
-    printf '\nRemoved:\n'
+    printf '\nRemoved, most of them replaced under a new name:\n'
     awk '/^Remv / { print "  " $2 }' <<<"$plan"
   fi
   printf '\nGo on? [y/N] '
@@ -230,6 +228,7 @@ $(apt-get "${beside[@]}" -s --no-install-recommends install "$@" 2>&1 | tail -n 
     y | Y | yes | Yes | YES) ;;
     *) die "nothing was changed" ;;
   esac
+  rm -rf "$scratch"
 }
 
 # While packages are installed, none of their services may start.
@@ -241,6 +240,11 @@ hold_services() {
   fi
   printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
   as_root chmod 755 "$policy"
+}
+
+clean_up() {
+  [ -z "${scratch:-}" ] || rm -rf "$scratch"
+  release_services
 }
 
 release_services() {
@@ -270,6 +274,7 @@ services_present() {
 
 install_packages() {
   local release
+  trap clean_up EXIT
   local -a missing new_services=()
   mapfile -t missing < <(packages_of "$@" | missing_of)
   if [ ${#missing[@]} = 0 ]; then
@@ -316,7 +321,6 @@ deps: There is no terminal to ask on: set YES=1 to agree."
 
   local before after service
   before=" $(services_present) "
-  trap release_services EXIT
   apt_get update
   hold_services
   local log
