@@ -180,6 +180,12 @@ source_entry() {
 
 pins_text() {
   local release=$1 suite
+  if [ "$release" = bookworm ]; then
+    # Comes first: apt takes the first record that names a package. The one of backports does not
+    # say that it replaces Debian 12's libcurl3-gnutls, whose file it overwrites; trixie's does.
+    printf 'Package: libcurl3t64-gnutls libcurl4-gnutls\n'
+    printf 'Pin: release n=trixie-backports\nPin-Priority: 100\n\n'
+  fi
   printf 'Explanation: QUIC and HTTP/3 libraries that trixie has too old\n'
   printf 'Package: libngtcp2* libnghttp3* curl libcurl*\n'
   printf 'Pin: release n=trixie-backports\nPin-Priority: 600\n'
