@@ -1,0 +1,235 @@
+// Answers read (RFC 9112 4 to 7).
+#include <algorithm>
+#include <utility>
+
+#include "wire/http1/client_connection.h"
+#include "wire/http1/counters.h"
+
+namespace pqedge::http1 {
+namespace {
+
+constexpr int kReadsPerTurn = 8;
+constexpr uint8_t kMaxInformational = 16;
+
+}  // namespace
+
+// ---- input
+// ---------------------------------------------------------------------------------------
+
+bool ClientConnection::wants_input() const {
+  switch (answer_) {
+    case Answer::none:
+    case Answer::head:
+      return true;
+    case Answer::body:
+      return !blocked_;
+    case Answer::whole:
+      return input_.empty();  // more than the answer: once known, it need not be read
+  }
+  return false;
+}
+
+void ClientConnection::on_readable() {
+  for (int reads = 0; !input_ended_ && !closed_; ++reads) {
+    if (!wants_input()) {
+      paused_ = true;
+      stream_->pause_reading();
+      break;
+    }
+    if (reads == kReadsPerTurn) {
+      more_input_ = true;
+      schedule();
+      break;
+    }
+    const net::IoResult got = stream_->read(input_.space());
+    if (got.status == net::IoStatus::would_block) break;
+    if (got.status == net::IoStatus::end_of_stream) return on_input_end(false);
+    if (got.status == net::IoStatus::error) return on_input_end(true);
+    input_.filled(got.size);
+    process();
+  }
+  input_.release();
+}
+
+// `broken`: the transport failed, or (TLS) ended without saying so. Only a good end may end a body
+// that has no length (RFC 9112 8).
+void ClientConnection::on_input_end(bool broken) {
+  input_ended_ = true;
+  switch (answer_) {
+    case Answer::none:
+      shut({});
+      return;
+    case Answer::head:
+      fail(http::Abort::connection_lost,
+           answered_ ? "closed in the middle of a response head" : "closed before an answer came");
+      return;
+    case Answer::body:
+      if (body_in_.until_close() && !broken) {
+        end_answer();
+      } else {
+        fail(http::Abort::connection_lost, "closed in the middle of a response body");
+      }
+      return;
+    case Answer::whole:
+      if (broken) fail(http::Abort::connection_lost, "closed before the request was sent");
+      return;
+  }
+}
+
+void ClientConnection::process() {
+  if (processing_) return;  // a handler called us from inside step()
+  processing_ = true;
+  while (!closed_ && step()) {
+  }
+  processing_ = false;
+}
+
+bool ClientConnection::step() {
+  switch (answer_) {
+    case Answer::none:
+      return drop_stray();
+    case Answer::head:
+      return read_head();
+    case Answer::body:
+      return read_body();
+    case Answer::whole:
+      return false;
+  }
+  return false;
+}
+
+// Bytes that answer no request could be taken for the answer to the next: the connection is never
+// used again.
+bool ClientConnection::drop_stray() {
+  if (input_.empty()) return false;
+  counters::stray_responses.add();
+  shut("the backend sent bytes on an idle connection");
+  return false;
+}
+
+// ---- the head
+// ------------------------------------------------------------------------------------
+
+void ClientConnection::refuse(std::string_view detail) {
+  counters::bad_responses.add();
+  fail(http::Abort::protocol_error, detail);
+}
+
+bool ClientConnection::read_head() {
+  const std::string_view bytes = input_.head();
+  if (bytes.empty()) return false;
+  if (!anything_sent()) {  // an answer before the question: it was meant for another, or none
+    counters::stray_responses.add();
+    fail(http::Abort::connection_lost, "the backend answered before the request was sent");
+    return false;
+  }
+  answered_ = true;
+  const HeadScanner::Outcome found = head_.scan(bytes, head_limits());
+  switch (found.status) {
+    case HeadScanner::Status::done:
+      take_head(found.size);
+      return true;
+    case HeadScanner::Status::need_more: {
+      constexpr std::string_view kStart = "HTTP/1.";
+      if (!bytes.starts_with(kStart.substr(0, bytes.size()))) refuse("malformed status line");
+      return false;
+    }
+    case HeadScanner::Status::error:
+      refuse(found.refusal.reason);
+      return false;
+  }
+  return false;
+}
+
+void ClientConnection::take_head(size_t head_size) {
+  http::Response& response = request_->response();
+  response.fields.clear();
+  const std::string_view head = copy_head(input_.head().substr(0, head_size), *response.arena);
+  input_.consume_head(head_size);
+  const auto framing = read_response(head, head_.start_line(), response);
+  if (!framing) return refuse(framing.error().reason);
+  head_.reset();
+  if (response.status < 200) return take_informational(response.status);
+  begin_answer(*framing, response);
+}
+
+std::expected<Framing, http::Refusal> ClientConnection::read_response(
+    std::string_view head, size_t start_line, http::Response& response) const {
+  const auto line = parse_status_line(head.substr(0, start_line));
+  if (!line) return std::unexpected(line.error());
+  response.version = line->version;
+  response.status = line->status;
+  const auto parsed =
+      parse_fields(head.substr(start_line + 2), HeadKind::response, head_limits(), response.fields);
+  if (!parsed) return std::unexpected(parsed.error());
+  return response_framing(response, method_);
+}
+
+void ClientConnection::take_informational(uint16_t status) {
+  if (status == 101) return refuse("101 without a request to upgrade");
+  if (++informationals_ > kMaxInformational) return refuse("too many informational answers");
+  request_->on_informational();
+}
+
+void ClientConnection::begin_answer(const Framing& framing, http::Response& response) {
+  reusable_ = framing.keep_alive;
+  response.content_length = framing.length;
+  if (framing.coding == Coding::none) {
+    response.body = http::BodyKind::none;
+    http::ClientStreamHandler& request = *request_;
+    answer_ = Answer::whole;
+    if (sending_ == Sending::whole) release_stream();
+    request.on_response_head(true);
+    return;
+  }
+  response.body =
+      framing.coding == Coding::length ? http::BodyKind::length : http::BodyKind::stream;
+  body_in_.begin(framing.coding, framing.length);
+  answer_ = Answer::body;
+  request_->on_response_head(false);
+}
+
+// ---- the body
+// ------------------------------------------------------------------------------------
+
+size_t ClientConnection::window() const {
+  return unconsumed_ < limits_->body_window ? limits_->body_window - unconsumed_ : 0;
+}
+
+bool ClientConnection::read_body() {
+  const size_t room = window();
+  const HeadLimits trailers{0, limits_->max_fields, limits_->max_trailers};
+  BodyReader::Outcome got = body_in_.next(input_, room, trailers, request_->response().trailers);
+  switch (got.event) {
+    case BodyReader::Event::need_more:
+      blocked_ = room == 0;
+      return false;
+    case BodyReader::Event::data:
+      unconsumed_ += got.data.size;
+      request_->on_response_body(std::move(got.data));
+      return true;
+    case BodyReader::Event::end:
+      end_answer();
+      return true;
+    case BodyReader::Event::error:
+      refuse(got.refusal.reason);
+      return false;
+  }
+  return false;
+}
+
+void ClientConnection::end_answer() {
+  http::ClientStreamHandler& request = *request_;
+  answer_ = Answer::whole;
+  if (sending_ == Sending::whole) release_stream();
+  request.on_response_end();
+}
+
+void ClientConnection::response_consumed(size_t n) {
+  unconsumed_ -= std::min<uint64_t>(n, unconsumed_);
+  if (!blocked_ || window() == 0) return;
+  process_due_ = true;
+  schedule();
+}
+
+}  // namespace pqedge::http1

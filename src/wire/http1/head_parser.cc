@@ -1,0 +1,226 @@
+#include "wire/http1/head_parser.h"
+
+#include <bit>
+
+#include "base/text.h"
+#include "http/names.h"
+#include "wire/http1/scan.h"
+
+namespace pqedge::http1 {
+namespace {
+
+using http::Refusal;
+
+// Around a target: method, two spaces, "HTTP/1.1". Around a reason phrase less.
+constexpr size_t kStartLineRest = 64;
+
+std::unexpected<Refusal> refuse(uint16_t status, std::string_view reason) {
+  return std::unexpected(Refusal{status, reason});
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+}  // namespace
+
+std::string_view copy_head(std::string_view head, Arena& arena) {
+  char* const p = static_cast<char*>(arena.allocate(head.size() + kHeadPadding));
+  std::memcpy(p, head.data(), head.size());
+  std::memset(p + head.size(), 0, kHeadPadding);
+  return {p, head.size()};
+}
+
+// ---- the end of the head
+// -------------------------------------------------------------------------
+
+HeadScanner::Outcome HeadScanner::error(uint16_t status, std::string_view reason) const {
+  return {Status::error, 0, {status, reason}};
+}
+
+HeadScanner::Outcome HeadScanner::too_long(std::string_view reason) const {
+  return error(kind_ == HeadKind::response ? 502 : 431, reason);
+}
+
+HeadScanner::Outcome HeadScanner::scan(std::string_view so_far, const HeadLimits& limits) {
+  const char* const base = so_far.data();
+  const size_t size = so_far.size();
+  size_t at = scanned_;
+  while (at < size) {
+    const size_t width = size - at < kBlock ? size - at : kBlock;
+    uint32_t mask =
+        width == kBlock ? control_mask(base + at) : short_mask(base + at, width, control_mask);
+    size_t next = at + width;
+    for (; mask != 0; mask &= mask - 1) {
+      const size_t cr = at + static_cast<size_t>(std::countr_zero(mask));
+      if (base[cr] != '\r') {
+        if (base[cr] == '\n') return error(400, "line ends in a bare LF");  // RFC 9112 2.2
+        return error(400, base[cr] == '\0' ? "NUL in the head" : "control byte in the head");
+      }
+      if (cr + 1 == size) {  // its LF is still to come
+        scanned_ = static_cast<uint32_t>(cr);
+        return check_partial(size, limits);
+      }
+      if (base[cr + 1] != '\n') return error(400, "bare CR in the head");
+      if (cr == line_) {
+        if (lines_ == 0 && kind_ != HeadKind::trailers) return error(400, "empty start line");
+        return {Status::done, cr + 2, {}};
+      }
+      if (lines_++ == 0 && kind_ != HeadKind::trailers) {
+        start_line_ = static_cast<uint32_t>(cr);
+      }
+      line_ = static_cast<uint32_t>(cr + 2);
+      if (lines_ > limits.max_fields + uint64_t{kind_ != HeadKind::trailers}) {
+        return too_long("too many fields");
+      }
+      // The LF needs no look of its own.
+      if (cr + 2 > next) next = cr + 2;
+      mask &= mask - 1;
+      if (mask == 0) break;
+    }
+    at = next;
+  }
+  scanned_ = static_cast<uint32_t>(at);
+  return check_partial(size, limits);
+}
+
+// Limits hold while the head is incomplete, so that it need never be kept whole to be refused.
+HeadScanner::Outcome HeadScanner::check_partial(size_t size, const HeadLimits& limits) const {
+  if (kind_ != HeadKind::trailers && start_line_ == 0) {
+    if (size > uint64_t{limits.max_target} + kStartLineRest) {
+      if (kind_ == HeadKind::request) return error(414, "request line too long");
+      return too_long("status line too long");
+    }
+    return {Status::need_more, 0, {}};
+  }
+  // A field line is its name and value, four bytes or more around them, and counts 32 more.
+  const uint64_t section = size - start_line_;
+  if (section > uint64_t{limits.max_bytes} + 2 * kStartLineRest) return too_long("head too large");
+  return {Status::need_more, 0, {}};
+}
+
+// ---- start lines
+// ---------------------------------------------------------------------------------
+
+namespace {
+
+// "HTTP/" DIGIT "." DIGIT (RFC 9112 2.3). A higher minor version is read as 1.1 (RFC 9110 2.5).
+std::expected<http::Version, Refusal> parse_version(std::string_view text) {
+  if (text.size() != 8 || !text.starts_with("HTTP/") || !is_digit(text[5]) || text[6] != '.' ||
+      !is_digit(text[7])) {
+    return refuse(400, "malformed HTTP version");
+  }
+  if (text[5] != '1') return refuse(505, "HTTP version not supported");
+  return text[7] == '0' ? http::Version::http10 : http::Version::http11;
+}
+
+// Index of the first byte that may not stand in a target, or the size.
+size_t target_length(std::string_view s) {
+  size_t i = 0;
+  for (; i < s.size(); i += kBlock) {
+    const size_t left = s.size() - i;
+    const uint32_t mask = left >= kBlock ? not_target_mask(s.data() + i)
+                                         : short_mask(s.data() + i, left, not_target_mask);
+    if (mask != 0) return i + static_cast<size_t>(std::countr_zero(mask));
+  }
+  return s.size();
+}
+
+}  // namespace
+
+std::expected<RequestLine, Refusal> parse_request_line(std::string_view line, uint32_t max_target) {
+  RequestLine out;
+  const size_t space = line.find(' ');
+  out.method = line.substr(0, space);
+  if (!http::is_token(out.method)) return refuse(400, "malformed method");
+  if (space == std::string_view::npos) return refuse(400, "request line without a target");
+  std::string_view rest = line.substr(space + 1);
+  const size_t n = target_length(rest);
+  out.target = rest.substr(0, n);
+  // Exactly one space on each side (RFC 9112 3): others have been read in more than one way.
+  if (n == 0) return refuse(400, "request line without a target");
+  if (n > max_target) return refuse(414, "request target too long");
+  if (n == rest.size()) return refuse(400, "request line without a version");  // HTTP/0.9
+  if (rest[n] != ' ') return refuse(400, "invalid byte in the request target");
+  const auto version = parse_version(rest.substr(n + 1));
+  if (!version) return std::unexpected(version.error());
+  out.version = *version;
+  return out;
+}
+
+std::expected<StatusLine, Refusal> parse_status_line(std::string_view line) {
+  // status-line = HTTP-version SP status-code SP [ reason-phrase ] (RFC 9112 4). Many senders leave
+  // out the second space with the reason.
+  const auto version = parse_version(line.substr(0, 8));
+  if (!version) return refuse(502, "malformed status line");
+  if (line.size() < 12 || line[8] != ' ' || (line.size() > 12 && line[12] != ' ')) {
+    return refuse(502, "malformed status line");
+  }
+  uint16_t status = 0;
+  for (const char c : line.substr(9, 3)) {
+    if (!is_digit(c)) return refuse(502, "malformed status code");
+    status = static_cast<uint16_t>(status * 10 + (c - '0'));
+  }
+  if (status < 100) return refuse(502, "malformed status code");
+  return StatusLine{*version, status};
+}
+
+// ---- field lines
+// ---------------------------------------------------------------------------------
+
+namespace {
+
+// Why `name` is not one; the reasons are those that matter in the log.
+Refusal bad_name(std::string_view name, uint16_t status) {
+  if (name.empty()) return {status, "field without a name"};
+  if (is_blank(name.front())) return {status, "folded field line"};
+  if (is_blank(name.back())) return {status, "space before the colon"};
+  return {status, "invalid byte in a field name"};
+}
+
+// Start of the text in [p, end) without the spaces and tabs around it (RFC 9112 5.1).
+std::string_view trimmed(const char* p, const char* end) {
+  while (p != end && is_blank(*p)) ++p;
+  while (p != end && is_blank(end[-1])) --end;
+  return {p, static_cast<size_t>(end - p)};
+}
+
+// The first c at or after p: it is known to come.
+const char* find(const char* p, char c) {
+  for (;; p += kBlock) {
+    if (const uint32_t mask = equal_mask(p, c); mask != 0) return p + std::countr_zero(mask);
+  }
+}
+
+}  // namespace
+
+std::expected<void, Refusal> parse_fields(std::string_view section, HeadKind kind,
+                                          const HeadLimits& limits, http::Fields& fields) {
+  const uint16_t bad = kind == HeadKind::response ? 502 : 400;
+  const uint16_t large = kind == HeadKind::response ? 502 : 431;
+  const char* p = section.data();
+  const char* const last = p + section.size() - 2;  // the empty line
+  uint64_t size = 0;
+  while (p != last) {
+    const char* const end = find(p, '\r');
+    const auto* const colon =
+        static_cast<const char*>(std::memchr(p, ':', static_cast<size_t>(end - p)));
+    if (colon == nullptr) {
+      if (is_blank(*p)) return refuse(bad, "folded field line");
+      return refuse(bad, "field line without a colon");
+    }
+    std::string_view name(p, static_cast<size_t>(colon - p));
+    // RFC 9112 5.1: refused in a request, removed from a response.
+    if (kind == HeadKind::response && !is_blank(*p)) name = trimmed(p, colon);
+    const std::string_view value = trimmed(colon + 1, end);
+    const http::Name id = http::known_name(name);
+    if (id == http::Name::other && !http::is_token(name)) {
+      return std::unexpected(bad_name(name, bad));
+    }
+    size += name.size() + value.size() + 32;
+    if (size > limits.max_bytes) return refuse(large, "head too large");
+    fields.push({name, value, id});
+    p = end + 2;
+  }
+  return {};
+}
+
+}  // namespace pqedge::http1
