@@ -1,0 +1,72 @@
+// Looks at the 9-byte header of every frame a client sends before nghttp2 does: charges the flood
+// budget, and finds what nghttp2 drops without a word (HEADERS on an old stream, nghttp2#2278).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/time.h"
+#include "wire/http2/flood_budget.h"
+#include "wire/http2/frame.h"
+
+namespace pqedge::http2 {
+
+class FrameScanner {
+ public:
+  // DATA with less payload than this and no END_STREAM is charged a little (Charge::tiny_data).
+  static constexpr uint32_t kTinyData = 16;
+
+  enum class Stop : uint8_t {
+    none,        // everything was scanned
+    flood,       // the budget is spent on `charge`
+    old_stream,  // HEADERS on `stream_id`, which is not above all before it: the caller judges, and
+                 // calls permit() to go on
+    long_block,  // a field block of more than the limit of encoded bytes
+  };
+  struct Result {
+    size_t size = 0;  // bytes that nghttp2 may be given; the frame that stopped us is not in it
+    Stop stop = Stop::none;
+    Charge charge{};
+    uint32_t stream_id = 0;
+  };
+
+  // `max_block`: encoded bytes of one field block, HEADERS and its CONTINUATIONs together.
+  FrameScanner(FloodBudget& budget, size_t max_block) : budget_(budget), max_block_(max_block) {}
+
+  // Call again with what is left after Result::size, until none of the bytes are left.
+  Result scan(Bytes bytes, Nanos now);
+  // The frame that stopped the scan with old_stream is all right.
+  void permit(uint32_t stream_id) { permitted_ = stream_id; }
+
+  // When the field block (or the connection preface) that has begun and not ended began; kNever
+  // outside of one. The clock of slow heads.
+  Nanos head_began() const { return head_began_; }
+  void expect_preface(Nanos now) { head_began_ = now; }
+  uint32_t highest_stream() const { return highest_stream_; }
+
+ private:
+  Stop judge(const FrameHeader& frame, Nanos now);
+  Stop judge_block(const FrameHeader& frame, Nanos now);
+  bool spend(Charge charge, Nanos now) {
+    charged_ = charge;
+    return budget_.spend(charge, now);
+  }
+  void end_frame();
+
+  FloodBudget& budget_;
+  const size_t max_block_;
+  size_t preface_left_ = kPreface.size();
+  size_t payload_left_ = 0;
+  size_t header_have_ = 0;  // bytes of header_
+  uint8_t header_[kFrameHeaderSize] = {};
+  FrameHeader frame_;      // the frame whose payload is passing
+  size_t block_size_ = 0;  // encoded bytes of the open field block
+  Nanos head_began_ = kNever;
+  uint32_t highest_stream_ = 0;
+  uint32_t permitted_ = 0;
+  bool settings_seen_ = false;  // the first SETTINGS is part of the preface, and free
+  Charge charged_{};
+};
+
+}  // namespace pqedge::http2
