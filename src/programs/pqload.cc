@@ -1,5 +1,6 @@
 // pqload: the load generator's command line.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -114,10 +115,11 @@ pqedge::Result<void> finish(const CLI::App& app, Arguments& a) {
   o.timeout = from_seconds(a.timeout);
   if (app.count("--expect-size") > 0) o.expect_size = a.expect_size;
   if (!a.sha256.empty()) {
-    o.expect_sha256 = pqedge::from_hex(a.sha256);
-    if (!o.expect_sha256 || o.expect_sha256->size() != 32) {
+    const auto digest = pqedge::from_hex(a.sha256);
+    if (!digest || digest->size() != 32) {
       return pqedge::fail("--expect-sha256: not 64 hexadecimal digits");
     }
+    std::ranges::copy(*digest, o.expect_sha256.emplace().begin());
   }
   for (const std::string& text : a.headers) {
     auto header = parse_header(text);

@@ -77,6 +77,11 @@ void Connection::lost(Failure failure, std::string_view detail, bool announced) 
   }
 }
 
+void Connection::abandon() {
+  if (state_ == State::kConnecting) state_ = State::kLeaving;
+  lost(Failure::kUnanswered, "the run is over");
+}
+
 void Connection::expire(Nanos now) {
   const Nanos timeout = context_.options.timeout;
   if (state_ == State::kConnecting && now - opened_ > timeout) {

@@ -82,6 +82,8 @@ class Connection {
   // answer go again elsewhere. A connection that was never ready counts as one failure itself.
   void lost(Failure failure, std::string_view detail, bool announced = false);
   void leave();
+  // Closed by us: what is in flight stays unanswered.
+  void abandon();
 
   Context& context_;
   State state_ = State::kConnecting;

@@ -22,8 +22,8 @@ Result<void> Http1Connection::open(Nanos now) {
 void Http1Connection::on_events(uint32_t epoll_events, Nanos now) {
   if (state_ == State::kConnecting) {
     if (stream_.handshake(epoll_events) == TcpStream::Progress::kError) {
-      const bool tls = !stream_.error().starts_with("connect");
-      return lost(tls ? Failure::kHandshake : Failure::kConnect, stream_.error());
+      const Failure failure = stream_.connected() ? Failure::kHandshake : Failure::kConnect;
+      return lost(failure, stream_.error());
     }
     if (!stream_.ready()) return;
     become_ready(stream_.ssl(), now);
@@ -101,7 +101,7 @@ void Http1Connection::flush(Nanos) {
 
 void Http1Connection::close(Nanos) {
   if (state_ == State::kClosed) return;
-  lost(Failure::kUnanswered, "the run is over");
+  abandon();
   stream_.close();
 }
 

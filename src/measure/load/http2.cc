@@ -132,8 +132,8 @@ void Http2Connection::on_events(uint32_t epoll_events, Nanos now) {
   now_ = now;
   if (state_ == State::kConnecting) {
     if (stream_.handshake(epoll_events) == TcpStream::Progress::kError) {
-      const bool tls = !stream_.error().starts_with("connect");
-      return lost(tls ? Failure::kHandshake : Failure::kConnect, stream_.error());
+      const Failure failure = stream_.connected() ? Failure::kHandshake : Failure::kConnect;
+      return lost(failure, stream_.error());
     }
     if (!stream_.ready()) return;
     if (TlsClient::facts(stream_.ssl()).alpn != "h2") {
@@ -206,7 +206,7 @@ void Http2Connection::flush(Nanos) {
 
 void Http2Connection::close(Nanos) {
   if (state_ == State::kClosed) return;
-  lost(Failure::kUnanswered, "the run is over");
+  abandon();
   if (session_) {
     nghttp2_session_terminate_session(session_.get(), NGHTTP2_NO_ERROR);
     gather();

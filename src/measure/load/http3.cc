@@ -252,7 +252,11 @@ Http3Connection::Http3Connection(Context& context)
 
 Http3Connection::~Http3Connection() {
   // The library's hooks on the SSL object look at its application data: none must be left.
-  if (ssl_) SSL_set_app_data(ssl_.get(), nullptr);
+  if (!ssl_) return;
+  SSL_set_app_data(ssl_.get(), nullptr);
+  // QUIC has no close_notify; without one OpenSSL would take the session, and with it the latest
+  // ticket, for broken.
+  SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 }
 
 Result<void> Http3Connection::open(Nanos now) {
@@ -493,7 +497,7 @@ void Http3Connection::flush(Nanos now) {
 void Http3Connection::close(Nanos now) {
   if (state_ == State::kClosed) return;
   const bool established = state_ != State::kConnecting;
-  lost(Failure::kUnanswered, "the run is over");
+  abandon();
   if (established) {
     std::array<uint8_t, 1452> buffer;
     ngtcp2_ccerr reason;

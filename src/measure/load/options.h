@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -62,8 +63,8 @@ struct Options {
   uint64_t upload_size = 0;
 
   int expect_status = 200;
-  std::optional<uint64_t> expect_size;       // of each answer's body
-  std::optional<std::string> expect_sha256;  // of each answer's body: 32 raw bytes
+  std::optional<uint64_t> expect_size;                   // of each answer's body
+  std::optional<std::array<uint8_t, 32>> expect_sha256;  // of each answer's body
 
   Nanos timeout = 10 * kSecond;  // for one request, and for one handshake
   bool gso = true;               // several datagrams a system call when sending

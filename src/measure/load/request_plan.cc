@@ -89,8 +89,7 @@ std::optional<RequestPlan::Fault> RequestPlan::judge(Exchange& exchange) const {
   if (expect_sha256_) {
     std::array<uint8_t, 32> digest;
     EVP_DigestFinal_ex(exchange.digest.get(), digest.data(), nullptr);
-    if (!std::equal(digest.begin(), digest.end(),
-                    reinterpret_cast<const uint8_t*>(expect_sha256_->data()))) {
+    if (digest != *expect_sha256_) {
       return Fault{Failure::kBody, "SHA-256 " + to_hex(digest)};
     }
   }

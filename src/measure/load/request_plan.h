@@ -1,6 +1,7 @@
 // The request that a run repeats, prepared once, and the judgement of its answers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -57,7 +58,7 @@ class RequestPlan {
   bool answer_has_body_;
   int expect_status_;
   std::optional<uint64_t> expect_size_;
-  std::optional<std::string> expect_sha256_;
+  std::optional<std::array<uint8_t, 32>> expect_sha256_;
 };
 
 }  // namespace pqedge::measure::load

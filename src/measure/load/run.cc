@@ -94,13 +94,18 @@ class Runner {
   }
   bool open_loop() const { return options_.rate > 0; }
   bool idle() const;
+  bool all_ready() const;
+  void begin_offering(Nanos now);
   std::optional<Nanos> next_request(Nanos now);
   void begin_window(Nanos now);
   void end_window(Nanos now);
   Traffic traffic() const;
   void say_progress(Nanos now);
 
-  enum class Phase : uint8_t { kWarmUp, kWindow, kDrain, kDone };
+  // No request goes out before all connections stand: handshakes that compete with a saturating
+  // load would make another run of it. With a connection for each request there is nothing to wait
+  // for.
+  enum class Phase : uint8_t { kConnect, kWarmUp, kWindow, kDrain, kDone };
 
   const Options& options_;
   RunResult result_;
@@ -111,7 +116,8 @@ class Runner {
   std::vector<uint32_t> touched_;
   std::deque<Nanos> waiting_;  // appointed times of requests without a connection
   std::optional<Schedule> schedule_;
-  Phase phase_ = Phase::kWarmUp;
+  Phase phase_ = Phase::kConnect;
+  Nanos connect_end_ = 0;
   Nanos window_begin_ = 0;
   Nanos window_end_ = 0;
   Nanos next_scan_ = 0;
@@ -128,18 +134,17 @@ class Runner {
 
 RunResult Runner::run() {
   const Nanos start = monotonic_now();
-  window_begin_ = start + options_.warm_up;
-  window_end_ = options_.duration == kNever ? kNever : window_begin_ + options_.duration;
+  connect_end_ = start + options_.timeout;
   next_scan_ = start + kExpiryScan;
   if (options_.progress) next_progress_ = start + kSecond;
-  if (open_loop()) schedule_.emplace(start, options_.rate, options_.poisson);
-  if (options_.warm_up == 0) begin_window(start);
+  if (options_.handshake_each) begin_offering(start);
   open_connections(start);
   settle(start);
   while (phase_ != Phase::kDone) turn();
   const Nanos end = monotonic_now();
   for (Slot& slot : slots_) {
     if (slot.connection) slot.connection->close(end);
+    if (slot.assigned) result_.tally.failed(Failure::kUnanswered, "the run is over");
   }
   result_.tls = context_.facts;
   return std::move(result_);
@@ -147,13 +152,14 @@ RunResult Runner::run() {
 
 Nanos Runner::next_wake() const {
   Nanos wake = std::min(next_scan_, next_progress_);
+  if (phase_ == Phase::kConnect) wake = std::min(wake, connect_end_);
   if (phase_ == Phase::kWarmUp) wake = std::min(wake, window_begin_);
   if (phase_ == Phase::kWindow) wake = std::min(wake, window_end_);
   if (schedule_ && may_submit()) wake = std::min(wake, schedule_->next());
   for (const Slot& slot : slots_) {
     if (slot.connection) {
       wake = std::min(wake, slot.connection->deadline());
-    } else if (may_submit() && slot.reconnect_at != 0) {
+    } else if ((phase_ == Phase::kConnect || may_submit()) && slot.reconnect_at != 0) {
       wake = std::min(wake, slot.reconnect_at);
     }
   }
@@ -203,6 +209,7 @@ void Runner::on_time(Nanos now) {
       if (slots_[i].connection->state() == Connection::State::kClosed) touch(i);
     }
   }
+  if (phase_ == Phase::kConnect && (now >= connect_end_ || all_ready())) begin_offering(now);
   if (phase_ == Phase::kWarmUp && now >= window_begin_) begin_window(now);
   if (phase_ == Phase::kWindow && now >= window_end_) end_window(now);
   if (now >= next_progress_) say_progress(now);
@@ -286,7 +293,8 @@ void Runner::open_connections(Nanos now) {
       // A connection for each request: without a request, none.
       if (!slot.assigned) slot.assigned = next_request(now);
       if (!slot.assigned) return;
-    } else if (!may_submit() && waiting_.empty() && context_.again.empty()) {
+    } else if (phase_ != Phase::kConnect && !may_submit() && waiting_.empty() &&
+               context_.again.empty()) {
       return;
     }
     if (open(slot, now)) {
@@ -366,6 +374,21 @@ void Runner::watch(size_t index) {
   event.events = EPOLLIN | (slot.wants_write ? static_cast<uint32_t>(EPOLLOUT) : 0U);
   event.data.u32 = static_cast<uint32_t>(index);
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, slot.connection->descriptor(), &event);
+}
+
+bool Runner::all_ready() const {
+  return std::ranges::all_of(slots_, [](const Slot& slot) {
+    return slot.connection && slot.connection->state() == Connection::State::kReady;
+  });
+}
+
+void Runner::begin_offering(Nanos now) {
+  phase_ = Phase::kWarmUp;
+  window_begin_ = now + options_.warm_up;
+  window_end_ = options_.duration == kNever ? kNever : window_begin_ + options_.duration;
+  if (open_loop()) schedule_.emplace(now, options_.rate, options_.poisson);
+  if (options_.warm_up == 0) begin_window(now);
+  for (size_t i = 0; i < slots_.size(); ++i) touch(i);
 }
 
 bool Runner::idle() const {

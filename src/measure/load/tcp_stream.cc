@@ -109,8 +109,8 @@ TcpStream::Progress TcpStream::handshake(uint32_t epoll_events) {
     socklen_t size = sizeof(error);
     getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) {
-      errno = error;
-      return fail_errno("connect");
+      error_ = std::generic_category().message(error);
+      return Progress::kError;
     }
     connected_ = true;
   }

@@ -35,6 +35,7 @@ class TcpStream {
 
   // Goes on with the TCP and TLS handshakes; `ready()` tells when they are done.
   Progress handshake(uint32_t epoll_events);
+  bool connected() const { return connected_; }
   bool ready() const { return ready_; }
 
   // Takes a piece of plain text; false stops the reading (the connection is being given up).
