@@ -15,15 +15,24 @@ namespace pqedge::crypto {
 
 struct TicketKey {
   std::array<uint8_t, 16> name;
-  std::array<uint8_t, 32> key;  // AES-256-GCM (or AES-256-CBC + HMAC as the library's API needs)
+  std::array<uint8_t, 32>
+      key;  // AES-256-CBC, then HMAC-SHA-256: the form of the library's callback
   std::array<uint8_t, 32> mac;
-  Nanos created = 0;            // monotonic
+  Nanos created = 0;  // monotonic
 };
 
-// Thread safe. Keys roll by age when they are asked for; older keys decrypt until `lifetime`.
+// Thread safe. Keys roll at half of `lifetime` when they are asked for. A key decrypts for half of
+// `lifetime` more, so that the last ticket sealed with it is honoured as long as the first.
 class TicketKeyRing {
  public:
-  static std::shared_ptr<TicketKeyRing> create(Nanos lifetime);
+  using Clock = Nanos (*)();
+
+  // `clock` is what now() reads: tests bring their own.
+  static std::shared_ptr<TicketKeyRing> create(Nanos lifetime, Clock clock = &monotonic_now);
+  ~TicketKeyRing();
+  TicketKeyRing(const TicketKeyRing&) = delete;
+  TicketKeyRing& operator=(const TicketKeyRing&) = delete;
+
   TicketKey current(Nanos now);
   // The key of that name and whether a new ticket should be issued (it is no longer current).
   struct Found {
@@ -32,11 +41,15 @@ class TicketKeyRing {
   };
   std::optional<Found> find(const uint8_t name[16], Nanos now);
   void set_lifetime(Nanos lifetime);
+  Nanos now() const { return clock_(); }
 
  private:
-  explicit TicketKeyRing(Nanos lifetime) : lifetime_(lifetime) {}
+  TicketKeyRing(Nanos lifetime, Clock clock) : lifetime_(lifetime), clock_(clock) {}
+  void roll(Nanos now);
+
   std::mutex mutex_;
   Nanos lifetime_;
+  const Clock clock_;
   std::vector<TicketKey> keys_;  // newest first
 };
 

@@ -14,8 +14,9 @@
 
 namespace pqedge::crypto {
 
-class TicketKeyRing;      // tickets.h: one for the process, shared by all workers and reloads
-class CertificateStore;   // certificates.h: immutable; loaded and checked once a configuration
+class TicketKeyRing;     // tickets.h: one for the process, shared by all workers and reloads
+class CertificateStore;  // certificates.h: immutable; loaded and checked once a configuration
+class KeyLog;            // keylog.h: for debugging, secrets of one client address
 
 // The contexts of one worker for one policy. Not shared between threads (OpenSSL's contexts lock).
 // Reload makes new ones; connections keep what they were made from.
@@ -24,7 +25,7 @@ class ServerContexts {
   // `store` was loaded from `settings.certificates`. Errors name the setting and the file.
   static Result<std::shared_ptr<ServerContexts>> create(
       const TlsSettings& settings, std::shared_ptr<const CertificateStore> store,
-      std::shared_ptr<TicketKeyRing> tickets);
+      std::shared_ptr<TicketKeyRing> tickets, std::shared_ptr<const KeyLog> keylog = nullptr);
   virtual ~ServerContexts() = default;
 
   virtual SSL_CTX* tcp() const = 0;
@@ -35,15 +36,35 @@ class ServerContexts {
 // ALPN identifiers a listener offers, best first, as the names of RFC 7301 ("h2", "http/1.1").
 using AlpnList = std::vector<std::string>;
 
+// How the ClientHello was judged. All but `accepted` end the handshake.
+enum class HelloVerdict : uint8_t {
+  none,  // not seen yet
+  accepted,
+  malformed,        // the strict reader refused it: decode_error
+  bad_server_name,  // illegal_parameter
+  changed,          // the hello after a HelloRetryRequest names another host: illegal_parameter
+  no_protocol,      // no ALPN where it is needed: no_application_protocol
+};
+
 // Where the callbacks of both contexts put what they learn (SNI, ALPN, groups). Attached to each
 // SSL with attach_session() before the handshake; must outlive the SSL's handshake.
 struct SessionState {
   net::ConnectionFacts* facts = nullptr;
   const AlpnList* alpn = nullptr;
+
+  // From the first ClientHello; facts->sni is set with it.
+  HelloVerdict hello = HelloVerdict::none;
+  bool sent_alpn = false;
+  bool offered_post_quantum = false;  // it lists a group with ML-KEM
 };
 void attach_session(SSL* ssl, SessionState* state);
-// After the handshake: group, cipher, version, ALPN, resumption into state.facts.
+// After the handshake: group, cipher, version, ALPN, policy, resumption into `facts`.
 void read_facts(SSL* ssl, net::ConnectionFacts& facts);
+// Counts a handshake that has completed, by group, version, transport and resumption.
+void count_handshake(const net::ConnectionFacts& facts, const SessionState& state);
+// Why SSL_do_handshake() failed (SSL_ERROR_SSL), for the log; counts it by kind and empties the
+// thread's error queue. `closed`: the peer ended the connection instead.
+Error handshake_failure(const SessionState& state, bool closed);
 
 class HandshakeHandler {
  public:

@@ -1,0 +1,108 @@
+// What a finished handshake was, into the connection's facts and the counters.
+#include <array>
+#include <string>
+
+#include "base/counters.h"
+#include "crypto/callbacks.h"
+#include "crypto/groups.h"
+
+namespace pqedge::crypto {
+namespace {
+
+using counters::Counter;
+
+// Facts hold static strings; these are the protocols that listeners can be given.
+constexpr std::string_view kProtocols[] = {"h2", "http/1.1", "h3", "http/1.0", "acme-tls/1"};
+
+std::string_view protocol_name(const SSL* ssl) {
+  const unsigned char* chosen = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(ssl, &chosen, &size);
+  // Without ALPN the client means HTTP/1.1 (it went no further over QUIC).
+  if (chosen == nullptr) return "http/1.1";
+  for (const std::string_view name : kProtocols) {
+    if (name == as_text({chosen, size})) return name;
+  }
+  return {};
+}
+
+enum Version : uint8_t { kTls13, kTls12, kVersions };
+enum Carrier : uint8_t { kTcp, kQuic, kCarriers };
+
+struct HandshakeCounters {
+  // By group of known_groups(); the last is for a group that is not in it.
+  static constexpr size_t kGroups = 16;
+  std::array<std::array<std::array<Counter, kGroups>, kCarriers>, kVersions> done;
+  std::array<Counter, kCarriers> resumed;
+  Counter downgraded;
+  Counter classical_only;
+
+  HandshakeCounters();
+  void add_group(size_t index, std::string_view name, bool tls12);
+};
+
+constexpr std::string_view kCarrierNames[] = {"tcp", "quic"};
+
+HandshakeCounters::HandshakeCounters() {
+  size_t index = 0;
+  for (const Group& group : known_groups()) add_group(index++, group.name, group.tls12);
+  add_group(kGroups - 1, "other", true);
+  for (size_t c = 0; c < kCarriers; ++c) {
+    resumed[c] = Counter("pqedge_tls_resumptions_total", "TLS handshakes that resumed a session",
+                         {{"transport", std::string(kCarrierNames[c])}});
+  }
+  constexpr std::string_view kName = "pqedge_tls_classical_handshakes_total";
+  constexpr std::string_view kHelp = "TLS handshakes that ended on a group without ML-KEM";
+  downgraded = Counter(kName, kHelp, {{"client", "offered_post_quantum"}});
+  classical_only = Counter(kName, kHelp, {{"client", "classical_only"}});
+}
+
+void HandshakeCounters::add_group(size_t index, std::string_view name, bool tls12) {
+  for (size_t c = 0; c < kCarriers; ++c) {
+    for (size_t v = 0; v < kVersions; ++v) {
+      if (v == kTls12 && (!tls12 || c == kQuic)) continue;
+      done[v][c][index] = Counter("pqedge_tls_handshakes_total", "TLS handshakes completed",
+                                  {{"group", std::string(name)},
+                                   {"transport", std::string(kCarrierNames[c])},
+                                   {"version", v == kTls13 ? "TLSv1.3" : "TLSv1.2"}});
+    }
+  }
+}
+
+size_t group_index(std::string_view name) {
+  size_t index = 0;
+  for (const Group& group : known_groups()) {
+    if (group.name == name) return index;
+    ++index;
+  }
+  return HandshakeCounters::kGroups - 1;
+}
+
+const HandshakeCounters handshake_counters;
+
+}  // namespace
+
+void read_facts(SSL* ssl, net::ConnectionFacts& facts) {
+  facts.tls_version = SSL_get_version(ssl);
+  facts.cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl));
+  const char* name = SSL_get0_group_name(ssl);
+  const Group* group = name == nullptr ? nullptr : find_group(std::string_view(name));
+  facts.group = group == nullptr ? std::string_view() : group->name;
+  facts.post_quantum = group != nullptr && group->post_quantum;
+  facts.alpn = protocol_name(ssl);
+  facts.resumed = SSL_session_reused(ssl) == 1;
+  facts.early_data = SSL_get_early_data_status(ssl) == SSL_EARLY_DATA_ACCEPTED;
+  if (const Policy* policy = policy_of(ssl)) facts.policy = policy->settings.id;
+}
+
+void count_handshake(const net::ConnectionFacts& facts, const SessionState& state) {
+  const Carrier carrier = facts.transport == net::Transport::quic ? kQuic : kTcp;
+  const Version version = facts.tls_version == "TLSv1.3" ? kTls13 : kTls12;
+  handshake_counters.done[version][carrier][group_index(facts.group)].add();
+  if (facts.resumed) handshake_counters.resumed[carrier].add();
+  if (facts.post_quantum) return;
+  (state.offered_post_quantum ? handshake_counters.downgraded : handshake_counters.classical_only)
+      .add();
+}
+
+}  // namespace pqedge::crypto

@@ -1,0 +1,28 @@
+// Checks of a TLS policy, and its lists in OpenSSL's syntax.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/problem.h"
+#include "base/result.h"
+#include "crypto/settings.h"
+
+namespace pqedge::crypto {
+
+// Everything but the certificates' files, which CertificateStore::load reads. Keys are "tls...".
+Problems validate(const TlsSettings& settings);
+
+// What OpenSSL is told. validate() found nothing wrong.
+struct PolicyLists {
+  int min_version = 0;               // TLS1_3_VERSION or TLS1_2_VERSION
+  std::string groups;                // in tuples
+  std::string ciphers;               // TLS 1.3 suites; empty: the library's defaults
+  std::string signature_algorithms;  // empty: the library's defaults
+};
+PolicyLists policy_lists(const TlsSettings& settings);
+
+// A problem on one line: key, what, hint.
+std::string to_text(const Problem& problem);
+
+}  // namespace pqedge::crypto
