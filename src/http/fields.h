@@ -25,7 +25,8 @@ class Fields {
   explicit Fields(Arena& arena) : arena_(&arena) {}
 
   // The views must live as long as the arena: use copy() for others.
-  void add(Name id, std::string_view value) { push({lower_name(id), value, id}); }
+  // Named in canonical case, for HTTP/1.1; HTTP/2 and 3 write lower_name(id).
+  void add(Name id, std::string_view value) { push({canonical_name(id), value, id}); }
   void add(std::string_view name, std::string_view value) { push({name, value, known_name(name)}); }
   void push(Field f) {
     if (size_ == capacity_) grow();
