@@ -8,8 +8,6 @@
 namespace pqedge::edge {
 namespace {
 
-const counters::Counter kHandshakesFailed("pqedge_handshake_failures_total",
-                                          "TLS handshakes over TCP that failed.");
 const counters::Counter kHandshakesTimedOut("pqedge_handshake_timeouts_total",
                                             "TLS handshakes over TCP that took too long.");
 const counters::Counter kOpen("pqedge_client_connections", "Client connections open now.", {},
@@ -67,23 +65,19 @@ void ClientConnection::accept(Worker& worker, std::shared_ptr<const ListenerView
 
 ClientConnection& ClientConnection::adopt(Worker& worker,
                                           std::shared_ptr<const ListenerView> listener,
-                                          std::unique_ptr<http::ServerConnection> codec,
-                                          const net::ConnectionFacts& facts) {
+                                          std::unique_ptr<http::ServerConnection> codec) {
   auto* c = new ClientConnection(worker, std::move(listener));
   c->codec_ = std::move(codec);
-  worker.count_handshake(facts);
   if (worker.draining()) c->codec_->drain(worker.linger());
   return *c;
 }
 
 void ClientConnection::on_handshake_done() {
   handshake_timer_.disarm();
-  worker_.count_handshake(facts_);
   start_codec(std::move(stream_));
 }
 
 void ClientConnection::on_handshake_failed(const Error& error) {
-  kHandshakesFailed.add();
   if (log::enabled(log::Level::debug)) {
     std::string text;
     append_text_escaped(text, error.message);

@@ -25,8 +25,7 @@ class ClientConnection final : public ListNode<ClientConnection>,
                      const net::Address& peer);
   // An HTTP/3 connection whose handshake is done.
   static ClientConnection& adopt(Worker& worker, std::shared_ptr<const ListenerView> listener,
-                                 std::unique_ptr<http::ServerConnection> codec,
-                                 const net::ConnectionFacts& facts);
+                                 std::unique_ptr<http::ServerConnection> codec);
   ~ClientConnection();
 
   void drain(Nanos linger);

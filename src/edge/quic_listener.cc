@@ -36,8 +36,8 @@ http3::Acceptor::Verdict QuicListener::admit(const net::Address&) {
 }
 
 http::ServerConnectionHandler& QuicListener::on_http3_connection(
-    std::unique_ptr<http::ServerConnection> connection, const net::ConnectionFacts& facts) {
-  return ClientConnection::adopt(worker_, view_, std::move(connection), facts);
+    std::unique_ptr<http::ServerConnection> connection, const net::ConnectionFacts&) {
+  return ClientConnection::adopt(worker_, view_, std::move(connection));
 }
 
 void QuicListener::hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) {

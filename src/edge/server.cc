@@ -9,6 +9,7 @@
 #include <future>
 
 #include "base/text.h"
+#include "crypto/keylog.h"
 
 namespace pqedge::edge {
 namespace {
@@ -167,12 +168,19 @@ Result<std::vector<ListenerPlan>> Server::plan_listeners(const Settings& setting
 
 Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
                              std::vector<ListenerPlan> plans) {
+  std::shared_ptr<const crypto::KeyLog> keylog;
+  if (const DebugSettings& debug = snapshot->settings.debug; !debug.keylog_file.empty()) {
+    auto opened = crypto::KeyLog::open(debug.client, debug.keylog_file);
+    if (!opened) return std::unexpected(opened.error());
+    keylog = std::move(*opened);
+    log::warning("server", "TLS secrets of {} are written to {}", debug.client, debug.keylog_file);
+  }
   // All contexts before the first worker is told: a failure must change nothing.
   std::vector<std::shared_ptr<crypto::ServerContexts>> contexts(shared_.workers.size());
   if (snapshot->certificates) {
     for (auto& c : contexts) {
       auto made = crypto::ServerContexts::create(snapshot->settings.tls, snapshot->certificates,
-                                                 shared_.tickets);
+                                                 shared_.tickets, keylog);
       if (!made) return std::unexpected(made.error());
       c = std::move(*made);
     }

@@ -11,13 +11,11 @@ namespace {
 constexpr size_t kKeptExchanges = 1024;
 // Datagrams on their way between workers; more are dropped, as a network would.
 constexpr uint32_t kMaxHandedOver = 4096;
-constexpr size_t kMaxGroups = 64;
 
 const counters::Counter kHandedOver("pqedge_quic_handed_over_total",
                                     "Datagrams passed to the worker that owns their connection.");
 const counters::Counter kHandOverDropped("pqedge_quic_hand_over_dropped_total",
                                          "Datagrams dropped on their way between workers.");
-const counters::Counter kResumed("pqedge_handshakes_resumed_total", "Handshakes by ticket.");
 
 }  // namespace
 
@@ -157,20 +155,6 @@ void Worker::remove_connection(ClientConnection& connection) {
   connection.unlink();
   --connection_count_;
   shared_.connections.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void Worker::count_handshake(const net::ConnectionFacts& facts) {
-  if (facts.resumed) kResumed.add();
-  auto it = handshakes_.find(facts.group);
-  if (it == handshakes_.end()) {
-    if (handshakes_.size() >= kMaxGroups) return;
-    it = handshakes_
-             .emplace(facts.group,
-                      counters::Counter("pqedge_handshakes_total", "TLS handshakes by group.",
-                                        {{"group", std::string(facts.group)}}))
-             .first;
-  }
-  it->second.add();
 }
 
 void Worker::warn_out_of_descriptors(int code) {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "crypto/tickets.h"
@@ -82,7 +81,6 @@ class Worker {
   void add_connection(ClientConnection& connection);
   void remove_connection(ClientConnection& connection);
   uint64_t next_connection_id() { return (uint64_t{index_} << 48) | ++connection_ids_; }
-  void count_handshake(const net::ConnectionFacts& facts);
   void warn_out_of_descriptors(int code);
   void hand_over(const quic::Owner& owner, const net::Address& listener,
                  const quic::ReceivedDatagram& datagram);
@@ -109,7 +107,6 @@ class Worker {
   size_t free_count_ = 0;
   net::Deferred clear_retired_;
 
-  std::unordered_map<std::string_view, counters::Counter> handshakes_;  // by group: static names
   std::atomic<uint32_t> handed_over_waiting_{0};
   Nanos last_descriptor_warning_ = 0;
   bool draining_ = false;

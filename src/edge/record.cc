@@ -1,0 +1,67 @@
+// The last step of every exchange: the access log's line and the counters.
+#include <algorithm>
+
+#include "edge/exchange.h"
+#include "edge/listener_view.h"
+#include "edge/worker.h"
+
+namespace pqedge::edge {
+namespace {
+
+counters::Histogram duration_of(http::Version version) {
+  return counters::Histogram("pqedge_request_duration_seconds",
+                             "From the first byte of a request to the end of its answer.",
+                             {{"version", std::string(http::version_name(version))}});
+}
+
+const counters::Histogram& duration_histogram(http::Version version) {
+  static const std::array<counters::Histogram, 4> histograms = {
+      duration_of(http::Version::http10), duration_of(http::Version::http11),
+      duration_of(http::Version::http2), duration_of(http::Version::http3)};
+  return histograms[static_cast<size_t>(version)];
+}
+
+}  // namespace
+
+// `end` is empty for an answer that went out whole, else why it did not.
+void Exchange::record(std::string_view end) {
+  const Nanos duration = worker_.loop().now() - began_;
+  plan_->by_class[std::min<size_t>(status_ / 100, 5)].add();
+  duration_histogram(request_->version).observe_micros(duration / kMicrosecond);
+
+  record::Recorder& recorder = worker_.recorder();
+  if (!recorder.enabled()) return;
+  const net::ConnectionFacts& connection = facts();
+  const http::Request& r = *request_;
+  record::AccessRecord line;
+  line.time = wall_now() - duration;
+  line.request_id = identity_.request_id;
+  line.client = identity_.client_ip;
+  line.client_port = connection.peer.port();
+  line.listener = listener_->settings.name;
+  line.tls_version = connection.tls_version;
+  line.group = connection.group;
+  line.cipher = connection.cipher;
+  line.sni = connection.sni;
+  line.resumed = connection.resumed;
+  line.http_version = http::version_name(r.version);
+  line.method = r.method_text;
+  line.host = r.host.empty() ? r.authority : r.host;
+  line.path = r.target;
+  line.status = status_;
+  line.bytes_in = stream_->bytes_in();
+  line.bytes_out = stream_->bytes_out();
+  line.duration = duration;
+  if (attempts_ > 0) {
+    line.connect = connect_time_;
+    line.pool = snapshot_->pool(plan_->pool).settings().name;
+    if (lease_.server() != nullptr) line.backend = lease_.server()->name;
+  }
+  if (first_byte_ != 0) line.first_byte = first_byte_ - began_;
+  line.route = plan_->name;
+  line.user_agent = r.fields.get(http::Name::user_agent);
+  line.reason = end.empty() ? reason_ : end;
+  recorder.push(line);
+}
+
+}  // namespace pqedge::edge
