@@ -2,8 +2,8 @@
 // next, and what this hop adds.
 #pragma once
 
-#include <string_view>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "http/message.h"
@@ -13,30 +13,39 @@
 namespace pqedge::http {
 
 // Checks that hold for every version and that the codecs share:
-// RFC 9110 7.2 / RFC 9113 8.3.1 / RFC 9114 4.3.1 (Host against :authority, exactly one in HTTP/1.1),
-// content-length against what was given, forbidden connection fields in HTTP/2 and 3
+// RFC 9110 7.2 / RFC 9113 8.3.1 / RFC 9114 4.3.1 (Host against :authority, exactly one in
+// HTTP/1.1), content-length against what was given, forbidden connection fields in HTTP/2 and 3
 // (RFC 9113 8.2.2), `TE` other than trailers, Expect, Max-Forwards syntax.
-// Sets request.authority, expects_continue.
+// Sets request.authority, expects_continue. Calling it again changes nothing.
 std::expected<void, Refusal> check_request(Request& request);
 std::expected<void, Refusal> check_response(Response& response);
 
-// Removes hop-by-hop fields and those that `Connection` names (RFC 9110 7.6.1), except that the
-// framing fields are the codec's to write anew. Fields in `protected_names` are removed as well as
-// any other spelling that a backend could fold into them ('_', '.' for '-', case), also in trailers.
+// RFC 9110 7.6.2: takes one from the Max-Forwards of OPTIONS and TRACE. False when none is left:
+// the request is ours to answer.
+bool take_hop(Request& request);
+
+// Removes hop-by-hop fields and those that `Connection` names (RFC 9110 7.6.1). Of TE, "trailers"
+// stays: the codec says it anew. Content-Length stays: codecs write it from the message's body, and
+// it tells of the representation where there is none (HEAD, 304).
 void strip_hop_by_hop(Fields& fields);
-void strip_trailers(Fields& trailers);  // what a trailer section must not carry (RFC 9110 6.5.1)
+
+// Removes what a trailer section must not carry (RFC 9110 6.5.1): framing, routing, request
+// modifiers, credentials, what describes the content, and what only a proxy may say, in any
+// spelling (protected_names.h).
+void strip_trailers(Fields& trailers);
 
 // Client identity (R5).
 struct IdentitySettings {
-  std::vector<net::Network> trusted_proxies;  // whose X-Forwarded-*, Forwarded and X-Request-ID count
-  bool forwarded = true;          // send RFC 7239 Forwarded
-  bool x_forwarded = true;        // send X-Forwarded-For, -Proto, -Host, -Port and X-Real-IP
-  std::string via = "pqedge";     // the pseudonym in Via
+  std::vector<net::Network>
+      trusted_proxies;         // whose X-Forwarded-*, Forwarded and X-Request-ID count
+  bool forwarded = true;       // send RFC 7239 Forwarded
+  bool x_forwarded = true;     // send X-Forwarded-For, -Proto, -Host, -Port and X-Real-IP
+  std::string via = "pqedge";  // the pseudonym in Via
 };
 
 struct Identity {
-  std::string_view client_ip;     // after trusted proxies, text
-  std::string_view request_id;    // made, or taken from a trusted peer
+  std::string_view client_ip;   // after trusted proxies, text
+  std::string_view request_id;  // made, or taken from a trusted peer
   bool trusted_peer = false;
 };
 
@@ -45,9 +54,11 @@ Identity identify(const Request& request, const net::ConnectionFacts& facts,
                   const IdentitySettings& settings);
 
 // Turns the client's request head into the one for the backend: hop-by-hop gone, identity fields
-// replaced (a client's own are dropped unless it is a trusted peer, whose lists are appended to),
-// Via added, X-Request-ID set, Early-Data handled, `Connection` options applied to the client's own
-// fields first (K38).
+// replaced (a client's own are dropped unless it is a trusted peer, whose lists are appended to;
+// any other spelling that a backend could fold into them is dropped, K50), Via added, X-Request-ID
+// set, cookie crumbs joined (RFC 9113 8.2.3), Early-Data said (RFC 8470 5.1), `Connection` options
+// applied to the client's own fields first (K38). Expect is dropped: the exchange answers it. Host
+// is dropped: codecs write it from request.authority.
 void prepare_for_backend(Request& request, const net::ConnectionFacts& facts,
                          const Identity& identity, const IdentitySettings& settings);
 // And the backend's response into the one for the client: hop-by-hop gone, Via added, Date set when

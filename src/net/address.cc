@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/bytes.h"
 #include "base/text.h"
 
 namespace pqedge::net {
@@ -47,14 +48,55 @@ std::optional<uint16_t> parse_port(std::string_view text) {
   return static_cast<uint16_t>(*number);
 }
 
-std::string v4_text(const in_addr& a) {
-  char buffer[INET_ADDRSTRLEN];
-  return inet_ntop(AF_INET, &a, buffer, sizeof buffer);
+char* put_octet(char* p, uint8_t n) {
+  if (n >= 100) *p++ = static_cast<char>('0' + n / 100);
+  if (n >= 10) *p++ = static_cast<char>('0' + n / 10 % 10);
+  *p++ = static_cast<char>('0' + n % 10);
+  return p;
 }
 
-std::string v6_text(const in6_addr& a) {
-  char buffer[INET6_ADDRSTRLEN];
-  return inet_ntop(AF_INET6, &a, buffer, sizeof buffer);
+char* put_v4(char* p, const uint8_t* ip) {
+  for (int i = 0; i < 4; ++i) {
+    if (i != 0) *p++ = '.';
+    p = put_octet(p, ip[i]);
+  }
+  return p;
+}
+
+char* put_group(char* p, uint32_t group) {
+  bool leading = true;
+  for (int shift = 12; shift >= 0; shift -= 4) {
+    const uint32_t digit = group >> shift & 15;
+    leading = leading && digit == 0 && shift != 0;
+    if (!leading) *p++ = "0123456789abcdef"[digit];
+  }
+  return p;
+}
+
+// RFC 5952: the longest run of two or more zero groups, the first of equals, becomes "::".
+char* put_v6(char* p, const uint8_t* ip) {
+  uint32_t groups[8];
+  for (int i = 0; i < 8; ++i) groups[i] = load_be16(ip + 2 * i);
+  int best = 8;
+  int longest = 1;
+  for (int i = 0, run = 0; i < 8; ++i) {
+    run = groups[i] == 0 ? run + 1 : 0;
+    if (run > longest) {
+      longest = run;
+      best = i - run + 1;
+    }
+  }
+  for (int i = 0; i < 8; ++i) {
+    if (i == best) {
+      *p++ = ':';
+      i += longest - 1;
+      if (i == 7) *p++ = ':';
+      continue;
+    }
+    if (i != 0) *p++ = ':';
+    p = put_group(p, groups[i]);
+  }
+  return p;
 }
 
 }  // namespace
@@ -200,17 +242,26 @@ const std::array<uint8_t, 16> Address::ip16() const {
   return ip;
 }
 
-std::string Address::ip() const {
+size_t Address::write_ip(char* out) const {
   switch (family()) {
-    case AF_INET:
-      return v4_text(storage_.v4.sin_addr);
+    case AF_INET: {
+      uint8_t ip[4];
+      std::memcpy(ip, &storage_.v4.sin_addr, sizeof ip);
+      return static_cast<size_t>(put_v4(out, ip) - out);
+    }
     case AF_INET6:
-      return v6_text(storage_.v6.sin6_addr);
+      return static_cast<size_t>(put_v6(out, storage_.v6.sin6_addr.s6_addr) - out);
     case AF_UNIX:
-      return "unix";
+      std::memcpy(out, "unix", 4);
+      return 4;
     default:
-      return {};
+      return 0;
   }
+}
+
+std::string Address::ip() const {
+  char text[kMaxIpText];
+  return std::string(text, write_ip(text));
 }
 
 std::string Address::to_string() const {
@@ -288,14 +339,9 @@ bool Network::contains(const Address& address) const {
 }
 
 std::string Network::to_string() const {
-  if (v4_) {
-    in_addr a;
-    std::memcpy(&a, ip_.data() + 12, 4);
-    return std::format("{}/{}", v4_text(a), prefix_ - 96);
-  }
-  in6_addr a;
-  std::memcpy(&a, ip_.data(), 16);
-  return std::format("{}/{}", v6_text(a), prefix_);
+  char text[Address::kMaxIpText];
+  const char* const end = v4_ ? put_v4(text, ip_.data() + 12) : put_v6(text, ip_.data());
+  return std::format("{}/{}", std::string_view(text, end), v4_ ? prefix_ - 96 : prefix_);
 }
 
 }  // namespace pqedge::net

@@ -38,7 +38,10 @@ class Address {
   // The 16 bytes of the IP, IPv4 as ::ffff:a.b.c.d; zero for others.
   const std::array<uint8_t, 16> ip16() const;
 
-  std::string ip() const;         // "192.0.2.1", "2001:db8::1", "unix"
+  std::string ip() const;  // "192.0.2.1", "2001:db8::1" (RFC 5952), "unix"
+  static constexpr size_t kMaxIpText = INET6_ADDRSTRLEN;
+  // The same without an allocation: writes at most kMaxIpText bytes and returns how many.
+  size_t write_ip(char* out) const;
   std::string to_string() const;  // with the port, as parse() reads it
 
   friend bool operator==(const Address& a, const Address& b);

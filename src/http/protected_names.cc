@@ -1,0 +1,76 @@
+#include "http/protected_names.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "base/text.h"
+
+namespace pqedge::http {
+namespace {
+
+// Fields by which proxies and CDNs tell backends who the client is, what it asked for, or how it is
+// framed. Whatever begins with "x-forwarded" is one too. "proxy" becomes HTTP_PROXY in CGI, which
+// HTTP clients there obey (CVE-2016-5385).
+constexpr std::array<std::string_view, 22> kProtected = {"cf-connecting-ip",
+                                                         "client-ip",
+                                                         "content-length",
+                                                         "early-data",
+                                                         "fastly-client-ip",
+                                                         "forwarded",
+                                                         "forwarded-for",
+                                                         "host",
+                                                         "proxy",
+                                                         "proxy-authorization",
+                                                         "transfer-encoding",
+                                                         "true-client-ip",
+                                                         "via",
+                                                         "x-client-ip",
+                                                         "x-cluster-client-ip",
+                                                         "x-envoy-external-address",
+                                                         "x-original-forwarded-for",
+                                                         "x-original-host",
+                                                         "x-original-url",
+                                                         "x-real-ip",
+                                                         "x-request-id",
+                                                         "x-rewrite-url"};
+constexpr std::string_view kProtectedPrefix = "x-forwarded";
+
+constexpr size_t kLongest = 24;
+static_assert(std::ranges::max(kProtected, {}, &std::string_view::size).size() == kLongest);
+static_assert(std::ranges::is_sorted(kProtected));
+
+// First letters of the above: most other names end here.
+constexpr uint32_t first_letters() {
+  uint32_t set = 0;
+  for (std::string_view s : kProtected) set |= 1u << (s.front() & 31);
+  return set | 1u << (kProtectedPrefix.front() & 31);
+}
+constexpr uint32_t kFirstLetters = first_letters();
+
+constexpr char fold(char c) {
+  const char l = ascii_lower(c);
+  return (l >= 'a' && l <= 'z') || is_digit(l) ? l : '-';
+}
+
+}  // namespace
+
+Protection protection_of(std::string_view name) {
+  if (name.empty()) return Protection::none;
+  const char first = ascii_lower(name.front());
+  if (first < 'a' || first > 'z' || !(kFirstLetters >> (first & 31) & 1)) return Protection::none;
+  char folded[kLongest];
+  const size_t size = std::min(name.size(), kLongest);
+  bool spelled = true;
+  for (size_t i = 0; i < size; ++i) {
+    folded[i] = fold(name[i]);
+    spelled &= folded[i] == ascii_lower(name[i]);
+  }
+  const std::string_view text(folded, size);
+  const Protection found = spelled ? Protection::exact : Protection::folded;
+  if (text.starts_with(kProtectedPrefix)) return found;
+  if (name.size() > kLongest) return Protection::none;
+  return std::ranges::binary_search(kProtected, text) ? found : Protection::none;
+}
+
+}  // namespace pqedge::http

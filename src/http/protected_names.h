@@ -1,0 +1,19 @@
+// Names that only a proxy may use toward a backend, and what backends take for them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pqedge::http {
+
+enum class Protection : uint8_t {
+  none,
+  exact,  // the name itself: a trusted peer may send it
+  folded  // another spelling (K50): CGI, WSGI and PHP turn '_', '.' and others into one character
+};
+
+// For names that have no number (Name::other); the fields with a number are judged by it, and their
+// other spellings, which have none, here.
+Protection protection_of(std::string_view name);
+
+}  // namespace pqedge::http
