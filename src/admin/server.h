@@ -1,0 +1,57 @@
+// The admin side: read-only pages over TCP, and over a Unix socket what changes state. It has a
+// thread and a loop of its own, so that it answers when every worker is busy.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "admin/settings.h"
+#include "base/result.h"
+#include "net/loop.h"
+#include "net/socket.h"
+
+namespace pqedge::admin {
+
+// What the program does for the admin side. All are called on the admin thread and may block it.
+struct Hooks {
+  std::function<bool()> ready;                  // started and not draining
+  std::function<Result<std::string>()> reload;  // the text says what was done
+  std::function<void()> drain;
+  std::function<void()> reopen_logs;
+  std::function<std::string()> status_json;
+};
+
+class Listener;
+class Site;
+
+class Server {
+ public:
+  // Binds every address and runs. The error names the address.
+  static Result<std::unique_ptr<Server>> start(const Settings& settings, Hooks hooks);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // For a reload: takes the new `hosts`; returns a text that names what only a restart changes, or
+  // an empty one.
+  std::string update(const Settings& settings);
+
+  // Where it listens, in the order of settings.listen: port 0 has become a real one.
+  const std::vector<net::Address>& addresses() const { return addresses_; }
+
+ private:
+  Server() = default;
+  Result<void> bind_all();
+
+  Settings settings_;
+  std::vector<net::Address> addresses_;
+  std::unique_ptr<net::Loop> loop_;
+  std::unique_ptr<Site> site_;  // what is served; used on the loop's thread once it runs
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::thread thread_;
+};
+
+}  // namespace pqedge::admin
