@@ -219,8 +219,6 @@ void ServerConnection::begin_request(size_t head_size) {
   const auto framing = read_request(head, head_.start_line(), request);
   if (!framing) return refuse(framing.error().status, framing.error().reason);
   keep_alive_ = framing->keep_alive;
-  if (request.version == http::Version::http10)
-    request.expects_continue = false;  // RFC 9110 10.1.1
   continue_due_ = request.expects_continue;
   if (framing->coding == Coding::length && framing->length > limits_->max_body) {
     return refuse(413, "request body larger than the limit");
