@@ -1,0 +1,179 @@
+"""What must hold for a figure to mean anything. Each is here because without it a run gave a
+confident wrong answer once: a slow backend makes all proxies equal, a worker on the wrong core
+doubles one arm, an error page is quick to send."""
+
+import dataclasses
+import hashlib
+import os
+import subprocess
+
+import arms
+import cells
+import estimates
+import load
+import processes
+
+AGREEMENT = 0.05  # of our generator with h2load
+IDLE_SHARE = 0.01  # of a core, that an arm may use while another is measured
+FOREIGN_SHARE = 0.05  # of the proxy's core, that anything else may use
+SATURATED = 0.90  # of its core, from which on an arm's peak is its own
+
+
+class GuardBroken(Exception):
+    pass
+
+
+class Guards:
+    """Collects what breaks. Strict, the first one ends the run; else the table says it is none."""
+
+    def __init__(self, strict=True):
+        self.strict = strict
+        self.broken = []
+        self.warnings = []
+        self.passed = []
+
+    def check(self, holds, name, detail):
+        if holds:
+            if name not in self.passed:
+                self.passed.append(name)
+        elif self.strict:
+            raise GuardBroken(f"{name}: {detail}")
+        else:
+            self.broken.append(f"{name}: {detail}")
+
+    def warn(self, holds, name, detail):
+        if not holds:
+            self.warnings.append(f"{name}: {detail}")
+
+    # Before the run.
+
+    def cpu_masks(self, servers):
+        for server in servers:
+            masks = processes.cpu_masks(server.pids())
+            wrong = {thread: mask for thread, mask in masks.items() if mask != str(server.core)}
+            self.check(not wrong, "every thread on its core", f"{server.name}: {wrong}")
+
+    def same_bytes(self, namespace, servers, site, chosen):
+        """By curl, which is not ours, where it speaks the protocol; by our generator anyway."""
+        curl_versions = subprocess.run(["curl", "--version"], capture_output=True, text=True).stdout
+        flags = {"h1": "--http1.1", "h2": "--http2"}
+        if "HTTP3" in curl_versions:
+            flags["h3"] = "--http3-only"
+        for server in servers:
+            for protocol, body in sorted({(c.protocol, c.body) for c in chosen}):
+                if protocol not in server.protocols:
+                    continue
+                content = site.bodies[body]
+                if protocol in flags:
+                    got = subprocess.run(
+                        [*namespace.command(arms.LOAD_CORE), "curl", "-sSk", flags[protocol], "--max-time", "10",
+                         server.url("/" + body)], capture_output=True)  # fmt: skip
+                    self.check(got.stdout == content, "the same bytes from every arm",
+                               f"{server.name} {protocol} /{body}: {len(got.stdout)} bytes instead of "
+                               f"{len(content)} {got.stderr.decode(errors='replace').strip()}")  # fmt: skip
+                cell = cells.Cell("check", protocol, body, 2, 1 if protocol == "h1" else 5)
+                result = load.run_pqload(namespace, server, cell, 0, requests=50,
+                                         sha256=hashlib.sha256(content).hexdigest())  # fmt: skip
+                self.check(result.failed == 0 and result.requests == 50, "the same bytes from every arm",
+                           f"{server.name} {protocol} /{body}: {result.first_failure}")  # fmt: skip
+
+    def backend_ceiling(self, namespace, backend, bodies, seconds):
+        """Requests a second of the backend alone on its core, the generator on the other."""
+        ceilings = {}
+        for body in bodies:
+            cell = cells.Cell("ceiling", "h1", body, 32)
+            result = load.run_pqload(namespace, backend, cell, seconds, core=arms.PROXY_CORE)
+            self.check(result.failed == 0, "no failed request", f"backend alone: {result.first_failure}")
+            ceilings[body] = result.rate
+        return ceilings
+
+    def congestion_control(self, namespace, server, wanted):
+        """Of connections as they are, not of a setting."""
+        cell = cells.Cell("check", "h1", "1k", 4)
+        command = [*namespace.command(arms.LOAD_CORE), load.PQLOAD, "-p", "h1", "-c", "4", "-t", "1.5",
+                   "--warm-up", "0", server.url(cell.path)]  # fmt: skip
+        running = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
+        try:
+            processes.wait_until(namespace.tcp_congestion_controls_in_use, 1.5)
+            seen = namespace.tcp_congestion_controls_in_use()
+        finally:
+            running.wait()
+        self.check(seen == {wanted}, "one congestion control", f"{seen or 'none'} instead of {wanted}")
+
+    def generator_agrees(self, namespace, server, seconds, repetitions):
+        """Our generator and h2load see the same server do the same: an answer of its own, so that the
+        server's core is the limit for both."""
+        rows = []
+        for protocol, connections, streams in (("h1", 16, 1), ("h2", 10, 10)):
+            cell = cells.Cell("agreement", protocol, "1k", connections, streams)
+            url = server.url("/direct")
+            ours, theirs = [], []
+            for repetition in range(repetitions):
+                def by_pqload():
+                    ours.append(_direct(namespace, server, cell, seconds))
+
+                def by_h2load():
+                    theirs.append(load.run_h2load(namespace, url, cell, seconds))
+
+                order = [by_pqload, by_h2load]
+                for run in order if repetition % 2 == 0 else reversed(order):
+                    run()
+            estimate = estimates.ratio(ours, theirs)
+            rows.append({"protocol": protocol, "pqload": ours, "h2load": theirs, "ratio": estimate[0]})
+            self.check(abs(estimate[0] - 1) <= AGREEMENT, "the generator agrees with h2load",
+                       f"{protocol}: {estimate[0]:.3f} of h2load's {estimates.median(theirs):.0f} requests a second")  # fmt: skip
+        return rows
+
+    # Of each run.
+
+    def measurement(self, arm, cell, m, idle_shares):
+        where = f"{arm} {cell.name}"
+        self.check(m.failed == 0, "no failed request", f"{where}: {m.failed}, {m.first_failure}")
+        self.check(m.requests > 0, "no failed request", f"{where}: nothing was answered")
+        wanted = {"h1": "http/1.1", "h2": "h2", "h3": "h3"}[cell.protocol]
+        self.check(m.alpn == wanted and m.cipher == cells.CIPHER and m.group.lower() == cell.groups.lower(),
+                   "the same TLS everywhere", f"{where}: {m.alpn} {m.cipher} {m.group}")  # fmt: skip
+        for other, share in idle_shares.items():
+            self.check(share < IDLE_SHARE, "the other arms idle", f"{where}: {other} used {share:.1%} of a core")
+        self.warn(m.proxy_core_foreign < FOREIGN_SHARE, "a quiet machine",
+                  f"{where}: others used {m.proxy_core_foreign:.0%} of the proxy's core")  # fmt: skip
+
+    def ceilings_above(self, ceilings, peaks):
+        """`peaks`: {(arm, cell): requests a second}."""
+        for (arm, cell), peak in peaks.items():
+            ceiling = ceilings.get(cell.body)
+            if ceiling is not None:
+                self.check(peak < ceiling, "the backend is faster than any proxy",
+                           f"{arm} {cell.name}: {peak:.0f} a second, the backend alone {ceiling:.0f}")  # fmt: skip
+
+    def offered_rate_kept(self, arm, cell, offered, m):
+        self.check(abs(m.rate / offered - 1) < 0.03, "the offered rate was kept",
+                   f"{arm} {cell.name}: {m.rate:.0f} of {offered:.0f} a second")  # fmt: skip
+
+    def no_datagram_lost(self, arm, cell, drops):
+        self.warn(drops == 0, "no datagram dropped", f"{arm} {cell.name}: {drops} for want of buffer")
+
+
+def _direct(namespace, server, cell, seconds):
+    """pqload against the server's own answer."""
+
+    class Direct:
+        def url(self, _path):
+            return server.url("/direct")
+
+    result = load.run_pqload(namespace, Direct(), cell, seconds)
+    if result.failed:
+        raise GuardBroken(f"the generator agrees with h2load: {result.first_failure}")
+    return result.rate
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What a result is only comparable with."""
+
+    cores: int
+    load: float
+
+    @staticmethod
+    def look():
+        return Machine(os.cpu_count() or 1, os.getloadavg()[0])

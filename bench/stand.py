@@ -1,0 +1,60 @@
+"""The test stand: a namespace, the backend and the arms, all running."""
+
+import subprocess
+
+import arms
+import load
+import namespace
+
+OUT = arms.TOP / "build" / "bench"
+
+
+def install_rivals():
+    result = subprocess.run([arms.TOP / "bench" / "rivals.sh"], stdout=subprocess.PIPE, text=True)
+    if result.returncode != 0:
+        raise arms.ArmError("bench/rivals.sh failed")
+
+
+class Bench:
+    """The namespace, the backend and the arms, all running; used with `with`."""
+
+    def __init__(self, arm_names, pqedge=None):
+        self.arm_names = arm_names
+        self._pqedge = pqedge
+        self.tool = []  # words before each arm's command
+        self.start_seconds = 10
+        self.servers = {}
+
+    def __enter__(self):
+        self.namespace = namespace.Namespace().__enter__()
+        self.directory = OUT / "site"
+        try:
+            self.site = arms.Site(self.directory)
+            self.backend = arms.Backend(self.namespace, self.site, arms.BACKEND_PORT)
+            self.backend.start()
+            for number, name in enumerate(self.arm_names):
+                options = {"binary": self._pqedge} if self._pqedge and name.startswith("pqedge") else {}
+                server = arms.ARMS[name](self.namespace, self.site, arms.BACKEND_PORT + 1 + number, **options)
+                self.servers[name] = server
+                server.tool, server.start_seconds = self.tool, self.start_seconds
+                server.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for server in [*self.servers.values(), *([self.backend] if hasattr(self, "backend") else [])]:
+            server.stop()
+        self.namespace.__exit__()
+
+    def serving(self, cell):
+        return [name for name in self.arm_names if cell.protocol in self.servers[name].protocols]
+
+    def measure(self, arm, cell, seconds, rate=None):
+        """One run, and what the other arms used meanwhile: {arm: share of a core}."""
+        watch = {"arm": self.servers[arm].pids(), "backend": self.backend.pids()}
+        others = [name for name in self.arm_names if name != arm]
+        watch |= {name: self.servers[name].pids() for name in others}
+        measurement = load.run_pqload(self.namespace, self.servers[arm], cell, seconds, rate=rate, watch=watch)
+        return measurement, {name: measurement.cpu[name]["share"] for name in others}
