@@ -27,6 +27,7 @@ class Acceptor {
       std::unique_ptr<http::ServerConnection> connection, const net::ConnectionFacts& facts) = 0;
   // A datagram whose connection ID belongs to another worker or generation of this process.
   // `datagram` is copied if it is kept.
+  virtual bool is_live(const quic::Owner&) { return true; }  // false: the client gets a reset
   virtual void hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) = 0;
 
  protected:

@@ -1,0 +1,20 @@
+// Priorities of requests (RFC 9218).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pqedge::http3 {
+
+struct Priority {
+  uint8_t urgency = 3;  // 0 (first) to 7
+  bool incremental = false;
+  friend bool operator==(const Priority&, const Priority&) = default;
+};
+
+// Reads a Priority field value: a dictionary (RFC 8941 3.2) of which `u` and `i` are known. What is
+// missing, unknown or has another type leaves the defaults; a value that is not a dictionary at all
+// counts as empty (RFC 9218 4, RFC 8941 4.2).
+Priority parse_priority(std::string_view value);
+
+}  // namespace pqedge::http3

@@ -1,0 +1,125 @@
+// The answer, as frames.
+#include "wire/http3/connection.h"
+#include "wire/http3/request_stream.h"
+
+namespace pqedge::http3 {
+namespace {
+
+ErrorCode code_of(http::Abort why) {
+  switch (why) {
+    case http::Abort::protocol_error:
+      return ErrorCode::message_error;
+    case http::Abort::refused:
+      return ErrorCode::request_rejected;
+    case http::Abort::too_large:
+    case http::Abort::flood:
+      return ErrorCode::excessive_load;
+    case http::Abort::internal_error:
+      return ErrorCode::internal_error;
+    case http::Abort::none:
+    case http::Abort::cancelled:
+    case http::Abort::connection_lost:
+    case http::Abort::timed_out:
+      break;
+  }
+  return ErrorCode::request_cancelled;
+}
+
+}  // namespace
+
+void RequestStream::write_frame_header(uint64_t type, uint64_t length) {
+  uint8_t header[16];
+  const uint8_t* const end = store_frame_header(header, type, length);
+  c_.quic().write_copy(*this, {header, end});
+}
+
+void RequestStream::write_section(std::span<const nghttp3_nv> fields) {
+  QpackEncoder& encoder = c_.encoder();
+  if (!encoder.encode(id(), fields)) {
+    c_.fail(ErrorCode::internal_error, "the QPACK encoder failed");
+    return;
+  }
+  c_.write_encoder_stream(encoder.encoder_stream());
+  write_frame_header(frame::kHeaders, encoder.prefix().size() + encoder.section().size());
+  c_.quic().write_copy(*this, encoder.prefix());
+  c_.quic().write_copy(*this, encoder.section());
+}
+
+void RequestStream::send_informational(const http::Response& response) {
+  if (c_.closing() || closed_ || response_begun_) return;
+  write_section(c_.response_fields().of_head(response));
+}
+
+void RequestStream::send_head(const http::Response& response, bool end) {
+  if (c_.closing() || closed_ || response_begun_) return;
+  response_begun_ = true;
+  c_.watch(c_.now() + c_.limits().send_timeout);
+  write_section(c_.response_fields().of_head(response));
+  if (end) {
+    send_end(nullptr);
+    return;
+  }
+  // A known length is one frame, whatever pieces the body comes in.
+  if (response.body == http::BodyKind::length) {
+    response_left_ = response.content_length;
+    if (*response_left_ > 0) write_frame_header(frame::kData, *response_left_);
+  }
+}
+
+void RequestStream::send_body(Slice bytes) {
+  if (c_.closing() || closed_ || response_ended_ || bytes.empty()) return;
+  if (response_left_) {
+    if (bytes.size > *response_left_) {
+      // More than was announced: the rest has no place in the message.
+      bytes.size = static_cast<size_t>(*response_left_);
+    }
+    *response_left_ -= bytes.size;
+  } else {
+    write_frame_header(frame::kData, bytes.size);
+  }
+  c_.quic().write(*this, std::move(bytes));
+}
+
+void RequestStream::send_end(const http::Fields* trailers) {
+  if (c_.closing() || closed_ || response_ended_) return;
+  if (response_left_.value_or(0) > 0) {
+    // Less than was announced must be seen as a failure, by both sides.
+    c_.quic().reset_write(*this, static_cast<uint64_t>(ErrorCode::internal_error));
+    abort_ = http::Abort::internal_error;
+    mark_ready();
+    return;
+  }
+  if (trailers != nullptr && !trailers->empty()) {
+    write_section(c_.response_fields().of_trailers(*trailers));
+  }
+  response_ended_ = true;
+  c_.quic().write_end(*this);
+}
+
+void RequestStream::reset(http::Abort why) {
+  handler_ = nullptr;
+  discard_input();
+  if (c_.closing() || closed_) return;
+  c_.quic().consumed(*this, std::exchange(unconsumed_, 0));
+  c_.quic().reset_write(*this, static_cast<uint64_t>(code_of(why)));
+  stop_input(code_of(why));
+}
+
+void RequestStream::stop_input(ErrorCode code) {
+  if (stopped_ || input_ended_ || c_.closing() || closed_) return;
+  stopped_ = true;
+  c_.quic().stop_reading(*this, static_cast<uint64_t>(code));
+}
+
+void RequestStream::update_priority(Priority priority) {
+  priority_updated_ = true;
+  set_priority(priority);
+}
+
+void RequestStream::set_priority(Priority priority) {
+  if (c_.closing() || closed_) return;
+  c_.quic().set_precedence(*this, {.level = static_cast<uint8_t>(1 + priority.urgency),
+                                   .incremental = priority.incremental});
+}
+
+}  // namespace pqedge::http3

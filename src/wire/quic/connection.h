@@ -1,0 +1,188 @@
+// One QUIC connection of a server (RFC 9000), over ngtcp2. It knows streams of bytes, not what is
+// in them: http3 is one ConnectionHandler.
+#pragma once
+
+#include <ngtcp2/ngtcp2.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/intrusive_list.h"
+#include "base/result.h"
+#include "crypto/tls.h"
+#include "net/facts.h"
+#include "net/loop.h"
+#include "wire/quic/keys.h"
+#include "wire/quic/send_scheduler.h"
+#include "wire/quic/stream.h"
+#include "wire/quic/tls_session.h"
+
+namespace pqedge::quic {
+
+class Endpoint;
+
+// The application on a connection. It lives until on_connection_closed().
+class ConnectionHandler {
+ public:
+  // The peer opened a stream: make its object, or return null to refuse the stream (both directions
+  // are reset with `code`).
+  virtual Stream* make_stream(int64_t id, uint64_t& code) = 0;
+  // The datagrams of this turn were taken apart: now is the time to act on what they brought.
+  virtual void on_received() = 0;
+  // Packets are about to be written: add what should ride along.
+  virtual void before_send() = 0;
+  // The connection is over, whoever ended it: no call may reach it or its streams any more. Comes
+  // outside of all other calls. `reason` is static text, empty for an ordinary end by the peer.
+  virtual void on_connection_closed(std::string_view reason) = 0;
+
+ protected:
+  ~ConnectionHandler() = default;
+};
+
+struct DirtyTag;
+struct ReceivedTag;
+
+class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
+ public:
+  // How the first packet of a connection came, and what its token proved.
+  struct Initial {
+    const ngtcp2_pkt_hd& header;
+    const ReceivedDatagram& datagram;
+    std::optional<ngtcp2_cid> original_id;  // with a valid Retry token: the ID before the Retry
+    bool address_validated = false;         // by either kind of token
+  };
+  static Result<std::unique_ptr<Connection>> accept(Endpoint& endpoint, const Initial& initial);
+  ~Connection();
+
+  // ---- for the application ----
+  net::Loop& loop() const;
+  Endpoint& endpoint() const { return endpoint_; }
+  const net::ConnectionFacts& facts() const { return facts_; }
+
+  // A unidirectional stream of ours; null when the peer allows no more. `stream` gets its id.
+  bool open_unidirectional(Stream& stream);
+  void write(Stream& stream, Slice bytes);
+  void write_copy(Stream& stream, Bytes bytes);
+  void write_end(Stream& stream);
+  void set_precedence(Stream& stream, Precedence p) { scheduler_.set_precedence(stream, p); }
+  // Ends our direction abruptly (RESET_STREAM); what was not acknowledged is dropped.
+  void reset_write(Stream& stream, uint64_t code);
+  // Asks the peer to stop (STOP_SENDING); nothing of the stream is handed on any more.
+  void stop_reading(Stream& stream, uint64_t code);
+  // Flow-control credit for `n` bytes of the stream, and of the connection.
+  void consumed(Stream& stream, size_t n);
+  // The stream object of that ID, or null.
+  Stream* find_stream(int64_t id) const;
+  // Whether the peer may open a bidirectional stream of that ID, as far as it was ever told.
+  bool may_open(int64_t id) const { return id / 4 < static_cast<int64_t>(max_streams_); }
+  // Lets the peer open another stream of that kind, when one has ended.
+  void allow_stream(bool bidirectional);
+
+  // Ends the connection with an application error (0x1d) at the end of the turn; nothing that comes
+  // from now on is looked at. `reason` is static text: it goes to the peer and to
+  // on_connection_closed.
+  void close(uint64_t code, std::string_view reason);
+  bool closing() const { return ending_ != Ending::none || state_ >= State::closing; }
+  // The application is going away without an end in good order: no call reaches it any more.
+  void detach_handler() { handler_ = nullptr; }
+
+  // Something was queued outside of on_received(): packets are written at the end of this turn.
+  void wake();
+  // The time within which the peer's answer to a packet is expected, for timers of the application.
+  Nanos probe_timeout() const;
+  // PING frames the peer has sent.
+  uint64_t pings_received() const;
+
+  // ---- for the endpoint ----
+  void receive(const ReceivedDatagram& datagram);
+  void after_receive();
+  void flush();
+  void abandon();  // the endpoint is going away: no packet, the application is told
+  bool ended() const { return state_ >= State::closing; }      // only late packets are answered
+  bool finished() const { return state_ == State::finished; }  // nothing is left to do
+
+ private:
+  friend struct Callbacks;
+  // In this order.
+  enum class State : uint8_t { handshake, established, closing, draining, finished };
+
+  explicit Connection(Endpoint& endpoint);
+  Result<void> start(const Initial& initial);
+  void fill_settings(const Initial& initial, ngtcp2_settings& settings) const;
+  void fill_parameters(const Initial& initial, const ConnectionId& id,
+                       ngtcp2_transport_params& parameters) const;
+
+  void handshake_completed();
+  void leave_handshake();
+  void send_new_token();
+  Stream* stream_opened(int64_t id);
+  void stream_closed(Stream& stream, std::optional<uint64_t> code);
+  void acknowledged(Stream& stream, uint64_t n);
+  void unblocked(Stream& stream);
+  bool register_id(const ngtcp2_cid& id);
+  void unregister_id(const ngtcp2_cid& id);
+
+  // Writing (connection_send.cc).
+  bool write_packets();
+  static ngtcp2_ssize write_packet(ngtcp2_conn* conn, ngtcp2_path* path, ngtcp2_pkt_info* info,
+                                   uint8_t* dest, size_t size, ngtcp2_tstamp now, void* self);
+  ngtcp2_ssize fill_packet(ngtcp2_path* path, ngtcp2_pkt_info* info, uint8_t* dest, size_t size,
+                           ngtcp2_tstamp now);
+  Stream* next_writable();
+  void took(Stream& stream, size_t n, bool end, ngtcp2_tstamp now);
+  void schedule(Stream& stream);
+  void note_progress();
+  void tell_progress();
+  void arm_timer();
+  void on_timer();
+
+  // Ending.
+  void read_failed(int error);
+  void write_failed(int error);
+  // How the connection shall end at the end of the turn.
+  enum class Ending : uint8_t {
+    none,
+    close,  // CONNECTION_CLOSE is sent
+    drain,  // the peer has sent its own
+    drop    // in silence
+  };
+  void request_end(Ending how, std::string_view reason);
+  void request_close(const ngtcp2_ccerr& error, std::string_view reason);
+  void end_now();
+  void send_close();
+  void release();
+  void answer_while_closing();
+
+  Endpoint& endpoint_;
+  ngtcp2_conn* conn_ = nullptr;
+  TlsSession tls_;
+  crypto::SessionState session_;
+  std::shared_ptr<crypto::ServerContexts> contexts_;
+  net::ConnectionFacts facts_;
+  ConnectionHandler* handler_ = nullptr;
+
+  SendScheduler scheduler_;
+  IntrusiveList<Stream, ProgressTag> progressed_;
+  std::vector<ngtcp2_cid> ids_;  // in the endpoint's table
+  net::Timer timer_;
+  State state_ = State::handshake;
+  Ending ending_ = Ending::none;
+  bool reading_ = false;      // inside ngtcp2_conn_read_pkt
+  uint64_t max_streams_ = 0;  // bidirectional ones of the peer, counted from the first
+  uint8_t unanswered_ = 0;    // datagrams taken since packets were last written
+  ngtcp2_ccerr close_error_;
+  std::string_view close_reason_;
+
+  // What is left once the connection has ended: the packet that says so, sent again when the peer
+  // goes on talking (RFC 9000 10.2.1).
+  std::vector<uint8_t> close_packet_;
+  net::Address close_local_;
+  net::Address close_peer_;
+  uint32_t packets_while_closing_ = 0;
+};
+
+}  // namespace pqedge::quic

@@ -1,0 +1,239 @@
+// How a connection fills packets, at the end of a turn.
+#include <algorithm>
+#include <array>
+
+#include "wire/quic/connection.h"
+#include "wire/quic/counters.h"
+#include "wire/quic/endpoint.h"
+#include "wire/quic/path.h"
+
+namespace pqedge::quic {
+namespace {
+
+constexpr size_t kMaxVectors = 16;  // slices of one stream in one packet
+
+}  // namespace
+
+void Connection::wake() {
+  if (state_ < State::closing) endpoint_.mark_dirty(*this);
+}
+
+void Connection::flush() {
+  if (state_ >= State::closing) return;
+  if (ending_ == Ending::none && handler_ != nullptr) handler_->before_send();
+  if (ending_ == Ending::none) {
+    if (!write_packets()) return;  // the socket is full: it wakes us
+    arm_timer();
+    tell_progress();
+  }
+  if (ending_ != Ending::none) end_now();
+}
+
+// Writes until nothing is left, the congestion window or the pace says stop (a timer goes on then),
+// or the socket takes no more (false).
+bool Connection::write_packets() {
+  const ngtcp2_tstamp now = loop().now();
+  size_t budget = ngtcp2_conn_get_send_quantum(conn_);
+  while (ending_ == Ending::none) {
+    const size_t want =
+        std::clamp(budget, ngtcp2_conn_get_max_tx_udp_payload_size(conn_), net::UdpSender::kBurst);
+    const MutableBytes room = endpoint_.sender_.room(want);
+    if (room.empty()) {
+      wake();
+      return false;
+    }
+    ngtcp2_path_storage path;
+    ngtcp2_path_storage_zero(&path);
+    ngtcp2_pkt_info info{};
+    size_t segment = 0;
+    const ngtcp2_ssize n = ngtcp2_conn_write_aggregate_pkt2(
+        conn_, &path.path, &info, room.data(), room.size(), &segment, write_packet, 0, now);
+    if (n < 0) {
+      write_failed(static_cast<int>(n));
+      break;
+    }
+    if (n == 0) break;
+    unanswered_ = 0;
+    counters::sends.add();
+    endpoint_.send(path.path, info.ecn, static_cast<size_t>(n), segment);
+    budget -= std::min(budget, static_cast<size_t>(n));
+    if (budget < segment) break;
+  }
+  ngtcp2_conn_update_pkt_tx_time(conn_, now);
+  return true;
+}
+
+void Connection::write_failed(int error) {
+  if (closing()) return;
+  ngtcp2_ccerr close;
+  ngtcp2_ccerr_set_liberr(&close, error, nullptr, 0);
+  request_close(close, ngtcp2_strerror(error));
+}
+
+ngtcp2_ssize Connection::write_packet(ngtcp2_conn*, ngtcp2_path* path, ngtcp2_pkt_info* info,
+                                      uint8_t* dest, size_t size, ngtcp2_tstamp now, void* self) {
+  return static_cast<Connection*>(self)->fill_packet(path, info, dest, size, now);
+}
+
+// Puts as many streams as fit into one packet.
+ngtcp2_ssize Connection::fill_packet(ngtcp2_path* path, ngtcp2_pkt_info* info, uint8_t* dest,
+                                     size_t size, ngtcp2_tstamp now) {
+  for (;;) {
+    Stream* stream = next_writable();
+    if (stream == nullptr) {
+      return ngtcp2_conn_writev_stream(conn_, path, info, dest, size, nullptr,
+                                       NGTCP2_WRITE_STREAM_FLAG_NONE, -1, nullptr, 0, now);
+    }
+    std::array<ngtcp2_vec, kMaxVectors> vectors;
+    const size_t count = stream->queue_.gather(vectors.data(), vectors.size());
+    size_t offered = 0;
+    for (size_t i = 0; i < count; ++i) offered += vectors[i].len;
+    const bool whole = offered == stream->queue_.unsent();
+    uint32_t flags = NGTCP2_WRITE_STREAM_FLAG_MORE;
+    if (whole && stream->end_queued_) flags |= NGTCP2_WRITE_STREAM_FLAG_FIN;
+    // GSO wants all packets but the last of one size: this one is full in any case.
+    if (offered >= size) flags |= NGTCP2_WRITE_STREAM_FLAG_PADDING;
+
+    ngtcp2_ssize taken = -1;
+    const ngtcp2_ssize n = ngtcp2_conn_writev_stream(conn_, path, info, dest, size, &taken, flags,
+                                                     stream->id_, vectors.data(), count, now);
+    if (taken >= 0) {
+      const auto bytes = static_cast<size_t>(taken);
+      took(*stream, bytes, (flags & NGTCP2_WRITE_STREAM_FLAG_FIN) != 0 && bytes == offered, now);
+    }
+    switch (n) {
+      case NGTCP2_ERR_WRITE_MORE:
+        continue;
+      case NGTCP2_ERR_STREAM_DATA_BLOCKED:
+        stream->blocked_ = true;
+        scheduler_.remove(*stream);
+        continue;
+      case NGTCP2_ERR_STREAM_SHUT_WR:  // the peer sent STOP_SENDING
+      case NGTCP2_ERR_STREAM_NOT_FOUND:
+        stream->write_closed_ = true;
+        scheduler_.remove(*stream);
+        continue;
+      default:
+        return n;
+    }
+  }
+}
+
+// With the connection's window used up only ends of streams can go; DATA_BLOCKED went with the
+// packet that used it up.
+Stream* Connection::next_writable() {
+  Stream* stream = scheduler_.next();
+  if (stream == nullptr || ngtcp2_conn_get_max_data_left(conn_) > 0) return stream;
+  return stream->queue_.unsent() == 0 ? stream : nullptr;
+}
+
+void Connection::took(Stream& stream, size_t n, bool end, ngtcp2_tstamp now) {
+  stream.queue_.sent(n);
+  stream.bytes_sent_ += n;
+  stream.send_progress_at_ = now;
+  if (end) stream.end_sent_ = true;
+  if (stream.queue_.unsent() == 0 && (end || !stream.end_queued_)) {
+    scheduler_.remove(stream);
+  } else {
+    scheduler_.took_turn(stream);
+  }
+  const bool drained = stream.was_above_low_ && stream.backlog() <= Stream::kLowWater;
+  if (end || drained) progressed_.push_back(stream);
+}
+
+void Connection::acknowledged(Stream& stream, uint64_t n) {
+  if (stream.write_closed_) return;
+  stream.queue_.acknowledged(n);
+  stream.send_progress_at_ = loop().now();
+  if (stream.was_above_low_ && stream.backlog() <= Stream::kLowWater) {
+    progressed_.push_back(stream);
+    wake();
+  }
+}
+
+void Connection::unblocked(Stream& stream) {
+  if (!stream.blocked_) return;
+  stream.blocked_ = false;
+  schedule(stream);
+}
+
+void Connection::stream_closed(Stream& stream, std::optional<uint64_t> code) {
+  scheduler_.remove(stream);
+  static_cast<ListNode<ProgressTag>&>(stream).unlink();
+  stream.queue_.clear();
+  stream.write_closed_ = true;
+  stream.on_stream_closed(code);
+}
+
+void Connection::tell_progress() {
+  IntrusiveList<Stream, ProgressTag> batch;
+  batch.splice_back(progressed_);
+  while (!batch.empty()) {
+    Stream& stream = batch.pop_front();
+    stream.was_above_low_ = stream.backlog() > Stream::kLowWater;
+    stream.on_send_progress();
+  }
+}
+
+// ---- timers -------------------------------------------------------------------------------------
+
+void Connection::arm_timer() {
+  if (ending_ != Ending::none) return;
+  const ngtcp2_tstamp when = ngtcp2_conn_get_expiry(conn_);
+  if (when == UINT64_MAX) {
+    timer_.disarm();
+  } else {
+    timer_.arm_at(loop(), when);
+  }
+}
+
+void Connection::on_timer() {
+  if (state_ >= State::closing) {  // the wait for late packets is over
+    --endpoint_.ended_;
+    state_ = State::finished;
+    endpoint_.mark_dirty(*this);
+    return;
+  }
+  switch (const int status = ngtcp2_conn_handle_expiry(conn_, loop().now()); status) {
+    case 0:
+      wake();
+      return;
+    case NGTCP2_ERR_IDLE_CLOSE:
+      counters::idle_timeouts.add();
+      request_end(Ending::drop, "the connection was idle");
+      return;
+    case NGTCP2_ERR_HANDSHAKE_TIMEOUT:
+      counters::handshakes_timed_out.add();
+      request_end(Ending::drop, "the QUIC handshake took too long");
+      return;
+    default:
+      write_failed(status);
+      return;
+  }
+}
+
+// ---- the last packet ----------------------------------------------------------------------------
+
+void Connection::send_close() {
+  ngtcp2_path_storage path;
+  ngtcp2_path_storage_zero(&path);
+  ngtcp2_pkt_info info{};
+  std::array<uint8_t, NGTCP2_MAX_UDP_PAYLOAD_SIZE> packet;
+  const ngtcp2_ssize n = ngtcp2_conn_write_connection_close(
+      conn_, &path.path, &info, packet.data(), packet.size(), &close_error_, loop().now());
+  if (n <= 0) return;  // before the client's address is validated there may be no room for it
+  close_packet_.assign(packet.begin(), packet.begin() + n);
+  close_local_ = address_of(path.path.local);
+  close_peer_ = address_of(path.path.remote);
+  endpoint_.send_copy(close_local_, close_peer_, close_packet_);
+}
+
+// Each time the number of packets has doubled, so that two ends do not keep each other awake.
+void Connection::answer_while_closing() {
+  if (state_ != State::closing) return;
+  ++packets_while_closing_;
+  if ((packets_while_closing_ & (packets_while_closing_ - 1)) != 0) return;
+  endpoint_.send_copy(close_local_, close_peer_, close_packet_);
+}
+
+}  // namespace pqedge::quic
