@@ -55,6 +55,11 @@ struct Http2Callbacks {
     if (!message || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
     if (Exchange* e = exchange(session, frame->hd.stream_id); e != nullptr) {
       nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, nullptr);
+      // Answered before the upload was through: the rest of it is not wanted (RFC 9113 8.1).
+      if (e->uploaded < connection.context_.plan.upload_size()) {
+        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+                                  NGHTTP2_NO_ERROR);
+      }
       connection.finish(*e, connection.now_);
     }
     return 0;
@@ -72,9 +77,11 @@ struct Http2Callbacks {
     return 0;
   }
 
-  static nghttp2_ssize read_upload(nghttp2_session*, int32_t, uint8_t* to, size_t length,
-                                   uint32_t* flags, nghttp2_data_source* source, void* user) {
-    auto* e = static_cast<Exchange*>(source->ptr);
+  static nghttp2_ssize read_upload(nghttp2_session* session, int32_t stream, uint8_t* to,
+                                   size_t length, uint32_t* flags, nghttp2_data_source*,
+                                   void* user) {
+    Exchange* e = exchange(session, stream);
+    if (e == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // being reset
     const RequestPlan& plan = self(user).context_.plan;
     const auto bytes = plan.upload_bytes(e->uploaded, length);
     std::memcpy(to, bytes.data(), bytes.size());
@@ -165,7 +172,7 @@ void Http2Connection::take_all(bool from_socket) {
 
 void Http2Connection::submit(Nanos intended, Nanos now) {
   Exchange& exchange = take(intended, now);
-  nghttp2_data_provider2 upload{{.ptr = &exchange}, &Http2Callbacks::read_upload};
+  const nghttp2_data_provider2 upload{{.ptr = nullptr}, &Http2Callbacks::read_upload};
   const int32_t stream =
       nghttp2_submit_request2(session_.get(), nullptr, fields_.data(), fields_.size(),
                               context_.plan.upload_size() > 0 ? &upload : nullptr, &exchange);

@@ -166,8 +166,15 @@ struct Http3Callbacks {
 
   static int end_stream(nghttp3_conn* http, int64_t stream, void* user, void* exchange) {
     if (exchange == nullptr) return 0;
+    Http3Connection& c = self(user);
+    Exchange& e = *static_cast<Exchange*>(exchange);
     nghttp3_conn_set_stream_user_data(http, stream, nullptr);
-    self(user).finish(*static_cast<Exchange*>(exchange), self(user).now_);
+    // Answered before the upload was through: the rest of it is not wanted (RFC 9114 4.1).
+    if (e.uploaded < c.context_.plan.upload_size()) {
+      nghttp3_conn_shutdown_stream_write(http, stream);
+      ngtcp2_conn_shutdown_stream_write(c.quic_.get(), 0, stream, NGHTTP3_H3_REQUEST_CANCELLED);
+    }
+    c.finish(e, c.now_);
     return 0;
   }
 
