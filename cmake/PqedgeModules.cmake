@@ -27,11 +27,12 @@ function(pqedge_package out requirement)
   set(${out} PkgConfig::pc_${name} PARENT_SCOPE)
 endfunction()
 
-# pqedge_module(<name> [PACKAGES <pkg-config module>...] [LIBRARIES <target>...])
-# Everything under src/<name>/ becomes pqedge_<name>, linked to all modules declared before it.
+# pqedge_module(<name> [OVER <module>...] [PACKAGES <pkg-config module>...] [LIBRARIES <target>...])
+# Everything under src/<name>/ becomes pqedge_<name>, linked to all modules declared before it, or
+# only to those after OVER.
 # A module without sources yet is an interface library.
 function(pqedge_module name)
-  cmake_parse_arguments(arg "" "" "PACKAGES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "OVER;PACKAGES;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cc")
   if(sources)
     add_library(pqedge_${name} STATIC ${sources})
@@ -44,6 +45,9 @@ function(pqedge_module name)
   target_include_directories(pqedge_${name} ${scope} "${CMAKE_SOURCE_DIR}/src")
   # Nearest first: static libraries are searched in the order of the command line.
   set(before ${PQEDGE_MODULES})
+  if(arg_OVER)
+    set(before ${arg_OVER})
+  endif()
   list(REVERSE before)
   list(TRANSFORM before PREPEND pqedge_)
   target_link_libraries(pqedge_${name} ${scope} ${before} ${arg_LIBRARIES})
@@ -56,7 +60,7 @@ function(pqedge_module name)
   set(PQEDGE_MODULES "${PQEDGE_MODULES}" CACHE INTERNAL "")
 endfunction()
 
-# Links all modules to a program, a test or a benchmark.
+# Links all modules to a program, a fuzz target or a benchmark.
 function(pqedge_link_modules target)
   set(all ${PQEDGE_MODULES})
   list(REVERSE all)
