@@ -169,10 +169,10 @@ void Exchange::on_writable() {
 
 // The status is out: the only honest end is one that the client can see (RFC 9112 8, RFC 9113 8.1).
 void Exchange::fail_after_start(std::string_view reason) {
-  reason_ = reason;
-  stream_->reset(http::Abort::internal_error);
   record(reason);
+  http::ServerStream& stream = *stream_;
   retire();
+  stream.reset(http::Abort::internal_error);
 }
 
 void Exchange::on_finished() {

@@ -162,6 +162,14 @@ void add_forwarded(Request& r, const net::Address& peer_address, std::string_vie
                                              r.authority, end));
 }
 
+void add_tls_fields(Request& r, const net::ConnectionFacts& facts) {
+  r.fields.push({.name = "X-HTTP-Version", .value = version_name(r.version)});
+  if (!facts.secure()) return;
+  r.fields.push({.name = "X-TLS-Version", .value = facts.tls_version});
+  r.fields.push({.name = "X-TLS-Group", .value = facts.group});
+  r.fields.push({.name = "X-TLS-Cipher", .value = facts.cipher});
+}
+
 }  // namespace
 
 void prepare_for_backend(Request& request, const net::ConnectionFacts& facts,
@@ -185,6 +193,7 @@ void prepare_for_backend(Request& request, const net::ConnectionFacts& facts,
                                     : identity.client_ip;
   if (settings.x_forwarded) add_x_forwarded(request, facts, identity, peer, theirs);
   if (settings.forwarded) add_forwarded(request, facts.peer, peer, theirs.forwarded);
+  if (settings.tls_fields) add_tls_fields(request, facts);
   if (!identity.request_id.empty()) fields.add(Name::x_request_id, identity.request_id);
   if (facts.early_data && !found.early_data) fields.add(Name::early_data, "1");
 }

@@ -10,9 +10,9 @@ namespace pqedge::http {
 namespace {
 
 // Fields by which proxies and CDNs tell backends who the client is, what it asked for, or how it is
-// framed. Whatever begins with "x-forwarded" is one too. "proxy" becomes HTTP_PROXY in CGI, which
-// HTTP clients there obey (CVE-2016-5385).
-constexpr std::array<std::string_view, 22> kProtected = {"cf-connecting-ip",
+// framed. Whatever begins with "x-forwarded" or "x-tls-" is one too. "proxy" becomes HTTP_PROXY in CGI, which
+// HTTP clients there obey (CVE-2016-5385). x-http-version and x-tls-* tell how the request came.
+constexpr std::array<std::string_view, 23> kProtected = {"cf-connecting-ip",
                                                          "client-ip",
                                                          "content-length",
                                                          "early-data",
@@ -28,13 +28,14 @@ constexpr std::array<std::string_view, 22> kProtected = {"cf-connecting-ip",
                                                          "x-client-ip",
                                                          "x-cluster-client-ip",
                                                          "x-envoy-external-address",
+                                                         "x-http-version",
                                                          "x-original-forwarded-for",
                                                          "x-original-host",
                                                          "x-original-url",
                                                          "x-real-ip",
                                                          "x-request-id",
                                                          "x-rewrite-url"};
-constexpr std::string_view kProtectedPrefix = "x-forwarded";
+constexpr std::array<std::string_view, 2> kProtectedPrefixes = {"x-forwarded", "x-tls-"};
 
 constexpr size_t kLongest = 24;
 static_assert(std::ranges::max(kProtected, {}, &std::string_view::size).size() == kLongest);
@@ -44,7 +45,8 @@ static_assert(std::ranges::is_sorted(kProtected));
 constexpr uint32_t first_letters() {
   uint32_t set = 0;
   for (std::string_view s : kProtected) set |= 1u << (s.front() & 31);
-  return set | 1u << (kProtectedPrefix.front() & 31);
+  for (std::string_view s : kProtectedPrefixes) set |= 1u << (s.front() & 31);
+  return set;
 }
 constexpr uint32_t kFirstLetters = first_letters();
 
@@ -68,7 +70,9 @@ Protection protection_of(std::string_view name) {
   }
   const std::string_view text(folded, size);
   const Protection found = spelled ? Protection::exact : Protection::folded;
-  if (text.starts_with(kProtectedPrefix)) return found;
+  for (std::string_view prefix : kProtectedPrefixes) {
+    if (text.starts_with(prefix)) return found;
+  }
   if (name.size() > kLongest) return Protection::none;
   return std::ranges::binary_search(kProtected, text) ? found : Protection::none;
 }

@@ -40,6 +40,7 @@ struct IdentitySettings {
       trusted_proxies;         // whose X-Forwarded-*, Forwarded and X-Request-ID count
   bool forwarded = true;       // send RFC 7239 Forwarded
   bool x_forwarded = true;     // send X-Forwarded-For, -Proto, -Host, -Port and X-Real-IP
+  bool tls_fields = false;     // send X-HTTP-Version, X-TLS-Version, X-TLS-Group and X-TLS-Cipher
   std::string via = "pqedge";  // the pseudonym in Via
 };
 
@@ -66,7 +67,8 @@ void prepare_for_backend(Request& request, const net::ConnectionFacts& facts,
 void prepare_for_client(Response& response, Version client_version, std::string_view alt_svc,
                         const IdentitySettings& settings);
 
-// RFC 9110 7.6.3: our own pseudonym in Via means a loop.
+// RFC 9110 7.6.3: our own pseudonym in Via again and again means a loop. A few passes are no loop:
+// edges may stand behind each other under one name.
 bool is_loop(const Request& request, const IdentitySettings& settings);
 
 }  // namespace pqedge::http

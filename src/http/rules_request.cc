@@ -8,6 +8,9 @@
 namespace pqedge::http {
 namespace {
 
+// Passes through edges of our name after which a request goes round in circles.
+constexpr size_t kMaxPasses = 4;
+
 std::unexpected<Refusal> refuse(std::string_view reason, uint16_t status = 400) {
   return std::unexpected(Refusal{status, reason});
 }
@@ -165,7 +168,7 @@ bool take_hop(Request& request) {
 }
 
 bool is_loop(const Request& request, const IdentitySettings& settings) {
-  bool ours = false;
+  size_t passes = 0;
   request.fields.for_each([&](const Field& f) {
     if (f.id != Name::via) return;
     // received-protocol RWS received-by [RWS comment]
@@ -173,10 +176,10 @@ bool is_loop(const Request& request, const IdentitySettings& settings) {
       const size_t space = member.find_first_of(" \t");
       if (space == std::string_view::npos) return;
       const std::string_view by = trim_ows(member.substr(space));
-      ours = ours || iequals(by.substr(0, by.find_first_of(" \t(")), settings.via);
+      if (iequals(by.substr(0, by.find_first_of(" \t(")), settings.via)) ++passes;
     });
   });
-  return ours;
+  return passes >= kMaxPasses;
 }
 
 }  // namespace pqedge::http
