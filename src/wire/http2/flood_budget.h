@@ -40,9 +40,9 @@ class FloodBudget {
   // A browser that leaves a page cancels some hundred streams at once.
   static constexpr int32_t kCapacity = 1000 * kFrame;
   static constexpr int32_t kPerSecond = 100 * kFrame;
-  // What a finished request gives back: its HEADERS, and as much again for the control frames that
-  // go with it. A client may cancel every second request for ever.
-  static constexpr int32_t kFinishedStream = 2 * kFrame;
+  // What a finished request gives back: its HEADERS, and the HEADERS and RST_STREAM of another. So
+  // a client may cancel every second request for ever.
+  static constexpr int32_t kFinishedStream = 3 * kFrame;
   // A DATA frame we sent: most clients answer it with at most a WINDOW_UPDATE for the stream and
   // one for the connection.
   static constexpr int32_t kSentData = 2 * kFrame;

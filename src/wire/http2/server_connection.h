@@ -109,6 +109,7 @@ class Connection final : public http::ServerConnection, private net::StreamHandl
   bool settle_failure();
   void put_goaway(ErrorCode code, std::string_view reason);
   void begin_drain(std::string_view reason);
+  void on_goaway_sent();
   void finish_drain();
   void end_in_order(std::string_view reason);
   void linger(std::string_view reason, Nanos how_long);

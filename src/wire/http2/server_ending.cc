@@ -19,11 +19,15 @@ void Connection::begin_drain(std::string_view reason) {
   state_ = State::notified;
   end_reason_ = reason;
   nghttp2_submit_shutdown_notice(session_);
-  nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr);
-  ping_out_ = true;
   state_until_ = loop_.now() + kDrainGrace;
   schedule_pump();
   watch();
+}
+
+// The PING is queued only now: nghttp2 would let it overtake the notice.
+void Connection::on_goaway_sent() {
+  if (state_ != State::notified || ping_out_) return;
+  ping_out_ = nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr) == 0;
 }
 
 void Connection::finish_drain() {

@@ -73,6 +73,7 @@ struct StreamPool {
 ServerStream* ServerStream::take(Connection& connection, int32_t id) {
   ServerStream* s = StreamPool::of_thread().take();
   s->connection_ = &connection;
+  s->message_ = nullptr;
   s->id_ = id;
   s->request_ = RequestState::head;
   s->response_ = ResponseState::none;
@@ -364,7 +365,7 @@ void ServerStream::fail_response() {
 }
 
 void ServerStream::reset(http::Abort why) {
-  if (handler_ == nullptr) return;
+  if (handler_ == nullptr && message_ != nullptr) return;
   handler_ = nullptr;
   out_.clear();
   trailers_.reset();

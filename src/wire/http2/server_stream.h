@@ -111,6 +111,7 @@ class ServerStream final : public http::ServerStream,
   bool has_handler() const { return handler_ != nullptr; }
   int32_t id() const { return id_; }
   void set_handler(http::ServerStreamHandler& handler) {
+    if (own_reset_) return;  // reset by its maker
     handler_ = &handler;
     message_ = &handler.request();
   }

@@ -166,6 +166,7 @@ struct SessionCallbacks {
         on_reset_sent(c, stream_of(session, id), id);
         break;
       case NGHTTP2_GOAWAY:
+        c.on_goaway_sent();
         if (frame->goaway.error_code != NGHTTP2_NO_ERROR) {
           c.errors_sent_ = true;
           connection_errors(static_cast<ErrorCode>(frame->goaway.error_code)).add();

@@ -1,0 +1,207 @@
+// The frame scanner and the flood budget by themselves.
+#include <gtest/gtest.h>
+
+#include "http2_support.h"
+#include "wire/http2/frame_scanner.h"
+
+namespace pqedge::http2 {
+namespace {
+
+using test::be32;
+using test::frame;
+
+constexpr Nanos kStart = 1000 * kSecond;
+constexpr size_t kMaxBlock = 64 * 1024;
+
+class Scan : public ::testing::Test {
+ protected:
+  FrameScanner::Result scan(std::string_view bytes, Nanos now = kStart) {
+    return scanner.scan(as_bytes(bytes), now);
+  }
+  // Frames that may pass in a row without a moment going by.
+  size_t passes(const std::string& one, size_t at_most = 20'000) {
+    for (size_t n = 0; n < at_most; ++n) {
+      if (scan(one).stop == FrameScanner::Stop::flood) return n;
+    }
+    return at_most;
+  }
+
+  FloodBudget budget{kStart};
+  FrameScanner scanner{budget, kMaxBlock};
+  std::string preface = std::string(kPreface) + frame(FrameType::settings, 0, 0);
+};
+
+TEST_F(Scan, PrefaceAndFramesInAnyPieces) {
+  const std::string all = preface + frame(FrameType::headers, flag::kEndHeaders, 1, "abc") +
+                          frame(FrameType::data, 0, 1, std::string(100, 'x')) +
+                          frame(FrameType::ping, 0, 0, "12345678");
+  for (size_t piece = 1; piece <= all.size(); ++piece) {
+    FloodBudget b(kStart);
+    FrameScanner s(b, kMaxBlock);
+    for (size_t at = 0; at < all.size(); at += piece) {
+      const auto part = as_bytes(std::string_view(all).substr(at, piece));
+      const auto r = s.scan(part, kStart);
+      ASSERT_EQ(r.stop, FrameScanner::Stop::none);
+      ASSERT_EQ(r.size, part.size());
+    }
+    EXPECT_EQ(s.highest_stream(), 1u);
+    EXPECT_EQ(b.points(), FloodBudget::kCapacity - 2 * FloodBudget::kFrame) << piece;
+  }
+}
+
+// RFC 9113 5.1.1; nghttp2 drops such a frame without a callback (nghttp2#2278).
+TEST_F(Scan, OldStreamStopsBeforeItsFrame) {
+  const std::string before = preface + frame(FrameType::headers, flag::kEndHeaders, 5, "abc");
+  const std::string old = frame(FrameType::headers, flag::kEndHeaders, 3, "abc");
+  for (size_t cut = 0; cut <= kFrameHeaderSize; ++cut) {
+    FloodBudget b(kStart);
+    FrameScanner s(b, kMaxBlock);
+    // `cut` bytes of the frame's header come with what is before it.
+    const std::string first = before + old.substr(0, cut);
+    auto r = s.scan(as_bytes(first), kStart);
+    std::string_view rest = std::string_view(old).substr(cut);
+    if (cut < kFrameHeaderSize) {
+      ASSERT_EQ(r.stop, FrameScanner::Stop::none);
+      ASSERT_EQ(r.size, first.size());
+      r = s.scan(as_bytes(rest), kStart);
+      EXPECT_EQ(r.size, 0u);  // nghttp2 never has the whole header
+    } else {
+      EXPECT_EQ(r.size, before.size());
+      rest = old;
+    }
+    EXPECT_EQ(r.stop, FrameScanner::Stop::old_stream);
+    EXPECT_EQ(r.stream_id, 3u);
+    s.permit(3);
+    r = s.scan(as_bytes(rest), kStart);
+    EXPECT_EQ(r.stop, FrameScanner::Stop::none);
+    EXPECT_EQ(r.size, rest.size());
+    EXPECT_EQ(s.highest_stream(), 5u);
+    // A permit is good for one frame.
+    EXPECT_EQ(s.scan(as_bytes(old), kStart).stop, FrameScanner::Stop::old_stream);
+  }
+}
+
+TEST_F(Scan, LongBlockOverContinuations) {  // RFC 9113 10.5.1
+  scan(preface);
+  ASSERT_EQ(scan(frame(FrameType::headers, 0, 1, std::string(16'000, 'x'))).stop,
+            FrameScanner::Stop::none);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(scan(frame(FrameType::continuation, 0, 1, std::string(16'000, 'x'))).stop,
+              FrameScanner::Stop::none);
+  }
+  EXPECT_EQ(scan(frame(FrameType::continuation, 0, 1, std::string(16'000, 'x'))).stop,
+            FrameScanner::Stop::long_block);
+}
+
+TEST_F(Scan, ClockOfTheHeadRunsFromHeadersToEndHeaders) {
+  scanner.expect_preface(kStart);
+  EXPECT_EQ(scanner.head_began(), kStart);
+  scan(preface);
+  EXPECT_EQ(scanner.head_began(), kNever);
+  const std::string head = frame(FrameType::headers, 0, 1, "abc");
+  scan(head.substr(0, 10), kStart + 1);
+  EXPECT_EQ(scanner.head_began(), kStart + 1);
+  scan(head.substr(10), kStart + 2);
+  EXPECT_EQ(scanner.head_began(), kStart + 1);
+  scan(frame(FrameType::continuation, 0, 1, "abc"), kStart + 3);
+  EXPECT_EQ(scanner.head_began(), kStart + 1);
+  scan(frame(FrameType::continuation, flag::kEndHeaders, 1, "abc"), kStart + 4);
+  EXPECT_EQ(scanner.head_began(), kNever);
+  scan(frame(FrameType::headers, flag::kEndHeaders, 3, ""), kStart + 5);
+  EXPECT_EQ(scanner.head_began(), kNever);
+}
+
+TEST_F(Scan, EachFloodRunsOut) {
+  struct Case {
+    const char* what;
+    std::string bytes;
+    Charge charge;
+    size_t at_most;
+  };
+  const Case cases[] = {
+      {"PING, CVE-2019-9512", frame(FrameType::ping, 0, 0, "12345678"), Charge::ping, 1000},
+      {"SETTINGS, CVE-2019-9515", frame(FrameType::settings, 0, 0), Charge::settings, 250},
+      {"SETTINGS ACK", frame(FrameType::settings, flag::kAck, 0), Charge::unknown, 1000},
+      {"PRIORITY, CVE-2019-9513", frame(FrameType::priority, 0, 1, "12345"), Charge::priority,
+       1000},
+      {"PRIORITY_UPDATE", frame(FrameType::priority_update, 0, 0, be32(1) + "u=0"),
+       Charge::priority, 1000},
+      {"RST_STREAM, CVE-2019-9514", frame(FrameType::rst_stream, 0, 1, be32(8)), Charge::reset,
+       1000},
+      {"WINDOW_UPDATE, CVE-2019-9511", frame(FrameType::window_update, 0, 0, be32(1)),
+       Charge::window_update, 1000},
+      {"empty DATA, CVE-2019-9518", frame(FrameType::data, 0, 1), Charge::empty_data, 1000},
+      {"one byte of DATA", frame(FrameType::data, 0, 1, "x"), Charge::tiny_data, 16'000},
+      {"CONTINUATION", frame(FrameType::continuation, 0, 1), Charge::continuation, 1000},
+      {"unknown type", frame(FrameType{0xfe}, 0, 1), Charge::unknown, 1000},
+      {"GOAWAY", frame(FrameType::goaway, 0, 0, be32(0) + be32(0)), Charge::unknown, 1000},
+  };
+  for (const Case& c : cases) {
+    FloodBudget b(kStart);
+    FrameScanner s(b, kMaxBlock);
+    s.scan(as_bytes(preface), kStart);
+    size_t n = 0;
+    FrameScanner::Result r;
+    do {
+      r = s.scan(as_bytes(c.bytes), kStart);
+      ++n;
+    } while (r.stop == FrameScanner::Stop::none && n < 50'000);
+    EXPECT_EQ(r.stop, FrameScanner::Stop::flood) << c.what;
+    EXPECT_EQ(r.charge, c.charge) << c.what;
+    EXPECT_EQ(n, c.at_most + 1) << c.what;
+    EXPECT_EQ(r.size, 0u) << c.what;
+  }
+}
+
+// One budget for all: kinds do not add up.
+TEST_F(Scan, MixedFloodSharesTheBudget) {
+  scan(preface);
+  EXPECT_LT(
+      passes(frame(FrameType::ping, 0, 0, "12345678") + frame(FrameType::priority, 0, 1, "12345") +
+             frame(FrameType::window_update, 0, 0, be32(1))),
+      400u);
+}
+
+TEST_F(Scan, FramesThatCarrySomethingAreFree) {
+  scan(preface);
+  EXPECT_EQ(passes(frame(FrameType::data, 0, 1, std::string(16, 'x'))), 20'000u);
+  EXPECT_EQ(passes(frame(FrameType::data, flag::kEndStream, 1)), 20'000u);
+}
+
+TEST(FloodBudget, TimeAndWorkRefillItUpToItsCapacity) {
+  FloodBudget b(kStart);
+  Nanos now = kStart;
+  auto drain = [&] {
+    int n = 0;
+    while (b.spend(Charge::ping, now)) ++n;
+    return n;
+  };
+  EXPECT_EQ(drain(), 1000);
+  now += kSecond;
+  EXPECT_NEAR(drain(), 100, 1);
+  now += 1000 * kSecond;
+  EXPECT_NEAR(drain(), 1000, 1);
+  b.earn(FloodBudget::kFinishedStream);
+  EXPECT_GE(b.points(), 0);
+  for (int i = 0; i < 10'000; ++i) b.earn(FloodBudget::kFinishedStream);
+  EXPECT_EQ(b.points(), FloodBudget::kCapacity);
+}
+
+// A client that cancels every second request, and one that answers each DATA frame with two
+// WINDOW_UPDATEs, may go on for ever.
+TEST(FloodBudget, HonestHabitsNeverRunOut) {
+  FloodBudget cancels(kStart);
+  FloodBudget updates(kStart);
+  for (int i = 0; i < 100'000; ++i) {
+    ASSERT_TRUE(cancels.spend(Charge::headers, kStart));
+    ASSERT_TRUE(cancels.spend(Charge::headers, kStart));
+    ASSERT_TRUE(cancels.spend(Charge::reset, kStart));
+    cancels.earn(FloodBudget::kFinishedStream);
+    updates.earn(FloodBudget::kSentData);
+    ASSERT_TRUE(updates.spend(Charge::window_update, kStart));
+    ASSERT_TRUE(updates.spend(Charge::window_update, kStart));
+  }
+}
+
+}  // namespace
+}  // namespace pqedge::http2
