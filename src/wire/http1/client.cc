@@ -117,7 +117,7 @@ void ClientConnection::release_stream() {
   if (!input_.empty()) {
     counters::stray_responses.add();
     shut("the backend sent more than its answer");
-  } else if (!reusable_ || input_ended_ || stream_->backlog() > 0) {
+  } else if (!reusable_ || input_ended_) {
     stream_->shutdown_write();
     shut({});
   } else {

@@ -63,7 +63,7 @@ class ClientConnection final : public http::ClientConnection,
   void take_informational(uint16_t status);
   void begin_answer(const Framing& framing, http::Response& response);
   bool read_body();
-  void end_answer();
+  http::ClientStreamHandler& finish_answer();
   void on_input_end(bool truncated);
   size_t window() const;
 

@@ -65,7 +65,7 @@ void ClientConnection::on_input_end(bool broken) {
       return;
     case Answer::body:
       if (body_in_.until_close() && !broken) {
-        end_answer();
+        finish_answer().on_response_end();
       } else {
         fail(http::Abort::connection_lost, "closed in the middle of a response body");
       }
@@ -176,10 +176,7 @@ void ClientConnection::begin_answer(const Framing& framing, http::Response& resp
   response.content_length = framing.length;
   if (framing.coding == Coding::none) {
     response.body = http::BodyKind::none;
-    http::ClientStreamHandler& request = *request_;
-    answer_ = Answer::whole;
-    if (sending_ == Sending::whole) release_stream();
-    request.on_response_head(true);
+    finish_answer().on_response_head(true);
     return;
   }
   response.body =
@@ -209,7 +206,7 @@ bool ClientConnection::read_body() {
       request_->on_response_body(std::move(got.data));
       return true;
     case BodyReader::Event::end:
-      end_answer();
+      finish_answer().on_response_end();
       return true;
     case BodyReader::Event::error:
       refuse(got.refusal.reason);
@@ -218,11 +215,16 @@ bool ClientConnection::read_body() {
   return false;
 }
 
-void ClientConnection::end_answer() {
+// Returns who is to be told, which is the last thing to do with this answer.
+http::ClientStreamHandler& ClientConnection::finish_answer() {
   http::ClientStreamHandler& request = *request_;
   answer_ = Answer::whole;
-  if (sending_ == Sending::whole) release_stream();
-  request.on_response_end();
+  if (sending_ == Sending::whole) {
+    // Answered without having been read: what is left would go before the next request.
+    if (stream_->backlog() > 0) reusable_ = false;
+    release_stream();
+  }
+  return request;
 }
 
 void ClientConnection::response_consumed(size_t n) {
