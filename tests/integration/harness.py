@@ -104,7 +104,7 @@ class Process:
     def alive(self):
         return self.process.poll() is None
 
-    def signal(self, number):
+    def send_signal(self, number):
         self.process.send_signal(number)
 
     def stop(self, number=signal.SIGTERM, limit=None):
@@ -555,8 +555,8 @@ class TestCase(unittest.TestCase):
         """An edge that crashed, or a sanitizer that spoke, fails the test."""
         crashed = not e.alive() and e.process.returncode not in (0, 1, None, -signal.SIGKILL)
         if e.alive():
-            e.signal(signal.SIGTERM)
-            e.signal(signal.SIGTERM)
+            e.send_signal(signal.SIGTERM)
+            e.send_signal(signal.SIGTERM)
             try:
                 e.process.wait(WAIT)
             except subprocess.TimeoutExpired:

@@ -265,7 +265,11 @@ void Connection::settle() {
     return end_in_order(errors_sent_ ? "protocol error" : end_reason_);
   }
   if (requests_ >= limits_->max_requests && state_ == State::open) begin_drain({});
-  if (backlog == 0) return;
+  if (backlog == 0) {
+    // pull() stopped at the mark, and the flush took everything: nobody else would ask for more.
+    if (!dry) schedule_pump();
+    return;
+  }
   stream_->notify_below(backlog > kMaxBacklog / 2 && !dry ? kMaxBacklog / 2 : 0);
 }
 

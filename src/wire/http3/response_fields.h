@@ -22,7 +22,7 @@ class ResponseFields {
 
  private:
   void add(std::string_view name, std::string_view value, uint8_t flags);
-  void add_fields(const http::Fields& fields);
+  void add_fields(const http::Fields& fields, bool keep_length);
 
   std::vector<nghttp3_nv> fields_;
   std::string lowered_;  // names that came in another case
