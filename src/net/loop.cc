@@ -26,6 +26,8 @@ uint32_t translate(uint32_t epoll_events) {
 
 void Timer::arm_at(Loop& loop, Nanos when) {
   if (loop_ != nullptr && loop_ != &loop) disarm();
+  // A callback that arms for "now" gets the next turn: it must not hold this one.
+  if (loop.firing_ && when <= loop.now_) when = loop.now_ + 1;
   deadline_ = when;
   if (loop_ == nullptr) {
     loop_ = &loop;
@@ -178,9 +180,10 @@ void Loop::run_deferred() {
 Nanos Loop::next_deadline() { return heap_.empty() ? kNever : heap_.front().when; }
 
 void Loop::fire_timers() {
+  firing_ = true;
   while (!heap_.empty() && heap_.front().when <= now_) {
     Timer& timer = *heap_.front().timer;
-    if (timer.deadline_ > now_) {  // moved later since: put it right
+    if (timer.deadline_ > heap_.front().when) {  // moved later since: put it right
       heap_.front().when = timer.deadline_;
       sift_down(0);
       continue;
@@ -189,6 +192,7 @@ void Loop::fire_timers() {
     timer.deadline_ = kNever;
     timer.callback_(timer.context_);
   }
+  firing_ = false;
 }
 
 void Loop::place(uint32_t i, HeapEntry e) {

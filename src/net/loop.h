@@ -49,8 +49,9 @@ class Timer {
     callback_ = callback;
     context_ = context;
   }
-  // Fires once, not before `when` (a loop time). Arming again moves it; moving it later is O(1),
-  // since the heap is only put right when the old time comes.
+  // Fires once, not before `when` (a loop time); timers of one turn fire in the order of their times.
+  // Armed for the past by a timer's callback, it fires in the next turn. Arming again moves it;
+  // moving it later is O(1), since the heap is only put right when the old time comes.
   void arm_at(Loop& loop, Nanos when);
   void arm(Loop& loop, Nanos after);
   void disarm();
@@ -147,6 +148,7 @@ class Loop {
   IntrusiveList<Deferred> deferred_;
   std::vector<EventSource*> removed_;  // sources removed in this turn
   bool dispatching_ = false;
+  bool firing_ = false;
   std::atomic<bool> stop_{false};
 
   std::mutex posted_mutex_;
