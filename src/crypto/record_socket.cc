@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kGatherCapacity = 8 * RecordSocket::kMaxRecord;  // 130 KiB
 constexpr size_t kMaxParts = 16;
+constexpr size_t kSmallRead = 4096;  // with read-ahead on, OpenSSL asks for more than that
 
 struct Gather {
   const RecordSocket* owner = nullptr;
@@ -67,7 +68,8 @@ long RecordSocket::bio_control(BIO*, int command, long, void*) {
 
 int RecordSocket::bio_read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
-  const int n = static_cast<RecordSocket*>(BIO_get_data(bio))->read_some(into, size);
+  const int n = static_cast<RecordSocket*>(BIO_get_data(bio))
+                    ->read_some(reinterpret_cast<uint8_t*>(into), static_cast<size_t>(size));
   // The end and errors look like "not now" to OpenSSL, which would else break the SSL for writing
   // too; the stream looks at ended() and read_error().
   if (n < 0) BIO_set_retry_read(bio);
@@ -83,15 +85,21 @@ int RecordSocket::bio_write(BIO* bio, const char* data, int size) {
 
 // ---- reading ---------------------------------------------------------------------------------
 
-int RecordSocket::read_some(char* into, int size) {
-  if (drained_ || ended_ || read_error_ != 0) return -1;
+int RecordSocket::read_some(uint8_t* into, size_t size) {
+  if (read_error_ != 0) return -1;
+  if (ahead_ || size < kSmallRead) return read_ahead(into, size);
+  return receive(into, size);
+}
+
+int RecordSocket::receive(uint8_t* into, size_t size) {
+  if (drained_ || ended_) return -1;
   ssize_t n;
   do {
-    n = ::recv(fd_.get(), into, static_cast<size_t>(size), 0);
+    n = ::recv(fd_.get(), into, size, 0);
   } while (n < 0 && errno == EINTR);
   if (n > 0) {
     // A short read emptied the socket, and the next bytes raise a new edge (epoll(7)).
-    if (n < size && !hangup_) drained_ = true;
+    if (static_cast<size_t>(n) < size && !hangup_) drained_ = true;
     return static_cast<int>(n);
   }
   drained_ = true;
@@ -101,6 +109,25 @@ int RecordSocket::read_some(char* into, int size) {
     read_error_ = errno;
   }
   return -1;
+}
+
+// OpenSSL heeds its read-ahead setting for application data only: in the handshake it asks for a
+// record's header, then for its body. One read serves both, and whatever came behind them.
+int RecordSocket::read_ahead(uint8_t* into, size_t size) {
+  if (!ahead_) {
+    if (drained_ || ended_) return -1;
+    ChunkRef chunk = ChunkRef::make();
+    const int n = receive(chunk->data(), Chunk::kCapacity);
+    if (n <= 0) return -1;
+    ahead_ = std::move(chunk);
+    ahead_begin_ = 0;
+    ahead_end_ = static_cast<size_t>(n);
+  }
+  const size_t n = std::min(size, ahead_end_ - ahead_begin_);
+  std::memcpy(into, ahead_->data() + ahead_begin_, n);
+  ahead_begin_ += n;
+  if (ahead_begin_ == ahead_end_) ahead_ = {};
+  return static_cast<int>(n);
 }
 
 void RecordSocket::discard_input() {

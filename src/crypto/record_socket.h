@@ -39,9 +39,9 @@ class RecordSocket {
     drained_ = false;
     hangup_ = hangup_ || hangup;
   }
-  bool drained() const { return drained_; }       // nothing to read until the next event
-  bool ended() const { return ended_; }           // the peer's FIN was read
-  int read_error() const { return read_error_; }  // errno, or 0
+  bool drained() const { return drained_ && !ahead_; }  // nothing to read until the next event
+  bool ended() const { return ended_; }                 // the peer's FIN was read
+  int read_error() const { return read_error_; }        // errno, or 0
   // Nothing more is read from the socket: OpenSSL stops at what it has, read_error() says why.
   void stop_reading(int error) { read_error_ = error; }
   // Drops some of what waits in the socket: closing it with bytes unread would send a reset, which
@@ -71,11 +71,16 @@ class RecordSocket {
   static long bio_control(BIO* bio, int command, long number, void* pointer);
   static int bio_create(BIO* bio);
 
-  int read_some(char* into, int size);
+  int read_some(uint8_t* into, size_t size);
+  int receive(uint8_t* into, size_t size);
+  int read_ahead(uint8_t* into, size_t size);
   bool gather(Bytes record);
   void keep(Bytes bytes);
 
   net::Fd fd_;
+  ChunkRef ahead_;  // bytes that were read before OpenSSL asked for them; empty if none
+  size_t ahead_begin_ = 0;
+  size_t ahead_end_ = 0;
   SliceQueue kept_;
   ChunkRef tail_;  // the last chunk of kept_, where more is appended
   size_t tail_used_ = 0;

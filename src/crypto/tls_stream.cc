@@ -31,8 +31,9 @@ constexpr int kMaxControlMessages = 32;
 
 // A browser pointed at the port with http:// shows this instead of an error page of its own.
 constexpr std::string_view kPlainHttpAnswer =
-    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 50\r\n"
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 51\r\n"
     "Connection: close\r\n\r\nThis port speaks HTTPS. Use https:// in the address";
+static_assert(kPlainHttpAnswer.size() - kPlainHttpAnswer.find("\r\n\r\n") - 4 == 51);
 
 uint8_t* scratch_record() {
   thread_local const std::unique_ptr<uint8_t[]> scratch(new uint8_t[kMaxPlaintext]);
@@ -284,8 +285,8 @@ net::IoStatus TlsStream::settle_read(int result) {
       input_ = Input::closed;
       return net::IoStatus::end_of_stream;
     default:
-      socket_.send_gathered();  // the alert
       fail(Error{"TLS: " + take_openssl_error(), 0});
+      socket_.send_gathered();  // the alert
       return net::IoStatus::error;
   }
 }

@@ -1,0 +1,152 @@
+// The ring of ticket keys, and resumption with it.
+#include <gtest/gtest.h>
+
+#include "unit/crypto/tls_pair.h"
+
+namespace pqedge::crypto::testing {
+namespace {
+
+constexpr Nanos kLifetime = 7200 * kSecond;
+
+Nanos test_time = 0;
+Nanos test_clock() { return test_time; }
+
+class Tickets : public ::testing::Test {
+ protected:
+  void SetUp() override { test_time = 1000 * kSecond; }
+  std::shared_ptr<TicketKeyRing> ring = TicketKeyRing::create(kLifetime, &test_clock);
+
+  // A handshake over new contexts: another worker, or after a reload.
+  SSL_SESSION* connect(SSL_SESSION* session, bool& resumed, const TlsSettings& settings = {}) {
+    Pair pair(make_contexts(settings, nullptr, ring),
+              {.server_name = "example.test", .session = session});
+    EXPECT_TRUE(pair.handshake()) << pair.client->failure() << pair.server->handshake_error;
+    pair.settle();
+    EXPECT_EQ(pair.client->resumed(), pair.server->facts.resumed);
+    EXPECT_EQ(pair.server->facts.sni, "example.test");
+    EXPECT_EQ(pair.server->facts.group.empty(), false);
+    resumed = pair.server->facts.resumed;
+    SSL_SESSION* fresh = pair.client->take_session();
+    if (session != nullptr) SSL_SESSION_free(session);
+    return fresh;
+  }
+};
+
+TEST_F(Tickets, ResumeOnAnotherWorkerAndAfterAReload) {
+  bool resumed = true;
+  SSL_SESSION* session = connect(nullptr, resumed);
+  EXPECT_FALSE(resumed);
+  ASSERT_NE(session, nullptr);
+  for (int i = 0; i < 3; ++i) {
+    session = connect(session, resumed);
+    EXPECT_TRUE(resumed) << i;
+    // A ticket is used once, so each resumption brings another (RFC 8446 C.4).
+    ASSERT_NE(session, nullptr);
+  }
+  SSL_SESSION_free(session);
+}
+
+TEST_F(Tickets, ResumeOverTls12) {
+  bool resumed = true;
+  const TlsSettings settings = {.min_version = "1.2"};
+  Pair first(make_contexts(settings, nullptr, ring), {.max_version = TLS1_2_VERSION});
+  ASSERT_TRUE(first.handshake());
+  first.settle();
+  SSL_SESSION* session = SSL_get1_session(first.client->ssl());
+  Pair second(make_contexts(settings, nullptr, ring),
+              {.max_version = TLS1_2_VERSION, .session = session});
+  ASSERT_TRUE(second.handshake());
+  resumed = second.server->facts.resumed;
+  EXPECT_TRUE(resumed);
+  SSL_SESSION_free(session);
+}
+
+TEST_F(Tickets, TheLastTicketOfAKeyIsHonouredForItsLifetime) {
+  bool resumed = true;
+  const TicketKey first = ring->current(test_time);
+  test_time += kLifetime / 2 - kSecond;
+  EXPECT_EQ(ring->current(test_time).name, first.name);
+  SSL_SESSION* session = connect(nullptr, resumed);
+  test_time += kLifetime - kSecond;
+  session = connect(session, resumed);
+  EXPECT_TRUE(resumed);
+  SSL_SESSION_free(session);
+}
+
+TEST_F(Tickets, ExpiredKeyMeansAFullHandshake) {
+  bool resumed = true;
+  SSL_SESSION* session = connect(nullptr, resumed);
+  test_time += 2 * kLifetime;
+  session = connect(session, resumed);
+  EXPECT_FALSE(resumed);
+  session = connect(session, resumed);
+  EXPECT_TRUE(resumed);
+  SSL_SESSION_free(session);
+}
+
+TEST_F(Tickets, ForeignTicketMeansAFullHandshake) {
+  bool resumed = true;
+  SSL_SESSION* session = connect(nullptr, resumed);
+  ring = TicketKeyRing::create(kLifetime, &test_clock);
+  session = connect(session, resumed);
+  EXPECT_FALSE(resumed);
+  SSL_SESSION_free(session);
+}
+
+TEST_F(Tickets, AnotherPolicyDoesNotHonourThem) {
+  bool resumed = true;
+  SSL_SESSION* session = connect(nullptr, resumed, {.id = 1});
+  session = connect(session, resumed, {.id = 2});
+  EXPECT_FALSE(resumed);
+  SSL_SESSION_free(session);
+}
+
+TEST_F(Tickets, SwitchedOff) {
+  bool resumed = true;
+  SSL_SESSION* session = connect(nullptr, resumed);
+  SSL_SESSION* none = connect(session, resumed, {.session_tickets = false});
+  EXPECT_FALSE(resumed);
+  EXPECT_EQ(none, nullptr);
+}
+
+TEST_F(Tickets, KeysRollAtHalfOfTheLifetime) {
+  const TicketKey first = ring->current(test_time);
+  test_time += kLifetime / 2;
+  const TicketKey second = ring->current(test_time);
+  EXPECT_NE(first.name, second.name);
+  EXPECT_NE(first.key, second.key);
+  EXPECT_NE(first.mac, second.mac);
+  const auto old = ring->find(first.name.data(), test_time);
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->key.key, first.key);
+  EXPECT_TRUE(old->renew);
+  const auto fresh = ring->find(second.name.data(), test_time);
+  ASSERT_TRUE(fresh);
+  EXPECT_FALSE(fresh->renew);
+  test_time = first.created + kLifetime + kLifetime / 2;
+  EXPECT_FALSE(ring->find(first.name.data(), test_time));
+  EXPECT_TRUE(ring->find(second.name.data(), test_time));
+}
+
+TEST_F(Tickets, ShorterLifetimeTakesEffect) {
+  const TicketKey first = ring->current(test_time);
+  test_time += 90 * kSecond;
+  ring->set_lifetime(60 * kSecond);
+  EXPECT_FALSE(ring->find(first.name.data(), test_time));
+  EXPECT_NE(ring->current(test_time).name, first.name);
+}
+
+TEST_F(Tickets, TheNumberOfKeysIsBounded) {
+  std::vector<TicketKey> made;
+  for (int i = 0; i < 40; ++i) {
+    test_time += kLifetime;
+    ring->set_lifetime(kLifetime * (i % 2 == 0 ? 1 : 100));
+    made.push_back(ring->current(test_time));
+  }
+  size_t alive = 0;
+  for (const TicketKey& key : made) alive += ring->find(key.name.data(), test_time) ? 1 : 0;
+  EXPECT_LE(alive, 9u);
+}
+
+}  // namespace
+}  // namespace pqedge::crypto::testing
