@@ -2,6 +2,8 @@
 // thread and a loop of its own, so that it answers when every worker is busy.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,7 +45,7 @@ class Server {
   const std::vector<net::Address>& addresses() const { return addresses_; }
 
  private:
-  Server() = default;
+  Server();
   Result<void> bind_all();
 
   Settings settings_;
@@ -51,6 +53,8 @@ class Server {
   std::unique_ptr<net::Loop> loop_;
   std::unique_ptr<Site> site_;  // what is served; used on the loop's thread once it runs
   std::vector<std::unique_ptr<Listener>> listeners_;
+  dev_t control_device_ = 0;    // of the control socket's file; inode 0: there is none
+  ino_t control_inode_ = 0;
   std::thread thread_;
 };
 

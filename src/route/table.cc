@@ -104,7 +104,8 @@ uint32_t Table::match_host(std::string_view key, std::string_view path) const {
 }
 
 const Route* Table::match(std::string_view host, std::string_view path) const {
-  uint32_t found = host.empty() ? kNone : match_host(host, path);
+  // A host that begins with a dot would be taken for the key of a wildcard.
+  uint32_t found = host.empty() || host.front() == '.' ? kNone : match_host(host, path);
   if (found == kNone && longest_wildcard_ > 0 && host.size() > 1) {
     // A suffix longer than any wildcard's cannot match; the star stands for at least one byte.
     size_t dot = host.size() > longest_wildcard_ ? host.size() - longest_wildcard_ : 1;

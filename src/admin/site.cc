@@ -1,0 +1,127 @@
+#include "admin/site.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/text.h"
+#include "http/uri.h"
+#include "record/metrics.h"
+
+namespace pqedge::admin {
+namespace {
+
+constexpr std::string_view kIndex =
+    "pqedge admin: read-only pages.\n"
+    "\n"
+    "/healthz        200 while the process runs\n"
+    "/readyz         200 when it takes requests, 503 before and while it drains\n"
+    "/metrics        Prometheus text\n"
+    "/metrics.json   the same as JSON\n"
+    "\n"
+    "Reload, drain and status are on the control socket.\n";
+
+constexpr std::string_view kControlIndex =
+    "pqedge control socket.\n"
+    "\n"
+    "GET  /status        JSON\n"
+    "POST /reload        read the configuration again\n"
+    "POST /drain         stop in good order, as SIGTERM does\n"
+    "POST /reopen-logs   open the log files again\n";
+
+constexpr std::string_view kPages[] = {"/", "/healthz", "/readyz", "/metrics", "/metrics.json"};
+constexpr std::string_view kQuestions[] = {"/", "/status"};
+constexpr std::string_view kOrders[] = {"/reload", "/drain", "/reopen-logs"};
+
+bool one_of(std::string_view path, std::span<const std::string_view> list) {
+  return std::ranges::find(list, path) != list.end();
+}
+
+Answer not_found() { return {.status = 404, .body = "There is no such page. / lists them.\n"}; }
+
+Answer wrong_method(std::string_view allow) {
+  return {.status = 405, .body = "Only " + std::string(allow) + " is answered here.\n", .allow = allow};
+}
+
+}  // namespace
+
+Site::Site(Hooks hooks, std::vector<std::string> hosts) : hooks_(std::move(hooks)) {
+  set_hosts(std::move(hosts));
+}
+
+void Site::set_hosts(std::vector<std::string> hosts) {
+  hosts_ = std::move(hosts);
+  for (std::string& host : hosts_) host = to_lower(host);
+}
+
+bool Site::knows_host(const http::Request& request, const net::ConnectionFacts& facts) const {
+  // Only clients that are no browsers leave Host out: health checks in HTTP/1.0.
+  if (request.authority.empty()) return request.version == http::Version::http10;
+  const std::string_view host = request.host;
+  if (host == "localhost" || std::ranges::find(hosts_, host) != hosts_.end()) return true;
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  const auto address =
+      net::Address::from_ip(bracketed ? host.substr(1, host.size() - 2) : host, 0);
+  return address && (address->is_loopback() || *address == facts.local.with_port(0));
+}
+
+Answer Site::respond(http::Request& request, Side side, const net::ConnectionFacts& facts) const {
+  if (!request.authority.empty() || request.version != http::Version::http10) {
+    if (const auto ok = http::canonicalise(request); !ok) {
+      return {.status = ok.error().status, .body = std::string(ok.error().reason) + "\n"};
+    }
+  } else {
+    request.path = request.target.substr(0, request.target.find('?'));
+  }
+  // A Unix socket has no name that could be made to point at it.
+  if (side == Side::pages && !knows_host(request, facts)) {
+    return {.status = 403,
+            .body = "This host name is not answered here: use the address, or add the name to "
+                    "hosts in [admin].\n"};
+  }
+  const bool is_get = request.method == http::Method::get;
+  if (side == Side::pages) {
+    if (!one_of(request.path, kPages)) return not_found();
+    return is_get ? page(request.path) : wrong_method("GET");
+  }
+  if (one_of(request.path, kQuestions)) return is_get ? control(request.path) : wrong_method("GET");
+  if (!one_of(request.path, kOrders)) return not_found();
+  return request.method == http::Method::post ? control(request.path) : wrong_method("POST");
+}
+
+Answer Site::page(std::string_view path) const {
+  if (path == "/healthz") return {.body = "ok\n"};
+  if (path == "/readyz") {
+    return hooks_.ready() ? Answer{.body = "ready\n"} : Answer{.status = 503, .body = "not ready\n"};
+  }
+  if (path == "/metrics") {
+    return {.body = record::prometheus_text(),
+            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+  }
+  if (path == "/metrics.json") {
+    return {.body = record::metrics_json(), .content_type = "application/json"};
+  }
+  return {.body = std::string(kIndex)};
+}
+
+Answer Site::control(std::string_view path) const {
+  if (path == "/status") {
+    return {.body = hooks_.status_json() + "\n", .content_type = "application/json"};
+  }
+  if (path == "/reload") {
+    const auto done = hooks_.reload();
+    // 422: the request was understood, the file it is about was not.
+    return done ? Answer{.body = *done + "\n"}
+                : Answer{.status = 422, .body = done.error().message + "\n"};
+  }
+  if (path == "/drain") {
+    hooks_.drain();
+    return {.status = 202, .body = "draining\n"};
+  }
+  if (path == "/reopen-logs") {
+    hooks_.reopen_logs();
+    return {.status = 202, .body = "reopening\n"};
+  }
+  return {.body = std::string(kControlIndex)};
+}
+
+}  // namespace pqedge::admin

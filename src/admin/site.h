@@ -1,0 +1,43 @@
+// What the admin side answers, without sockets.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admin/server.h"
+#include "http/message.h"
+#include "net/facts.h"
+
+namespace pqedge::admin {
+
+// Read-only over TCP; the Unix socket may change state.
+enum class Side : uint8_t { pages, control };
+
+struct Answer {
+  uint16_t status = 200;
+  std::string body;
+  std::string_view content_type = "text/plain; charset=utf-8";
+  std::string_view allow;  // of a 405
+};
+
+class Site {
+ public:
+  Site(Hooks hooks, std::vector<std::string> hosts);
+
+  // `request` has been checked by the codec; host and path are made canonical here.
+  Answer respond(http::Request& request, Side side, const net::ConnectionFacts& facts) const;
+  void set_hosts(std::vector<std::string> hosts);
+
+ private:
+  // A page a browser was led to by a name of someone else's that resolves to this machine (DNS
+  // rebinding) carries that name in Host.
+  bool knows_host(const http::Request& request, const net::ConnectionFacts& facts) const;
+  Answer page(std::string_view path) const;
+  Answer control(std::string_view path) const;
+
+  Hooks hooks_;
+  std::vector<std::string> hosts_;  // lower case
+};
+
+}  // namespace pqedge::admin
