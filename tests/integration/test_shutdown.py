@@ -76,13 +76,19 @@ class Shutdown(harness.TestCase):
                 self.assertTrue(begun.wait(harness.WAIT))
                 edge.send_signal(signal.SIGTERM)
                 harness.wait_for(lambda: edge.admin("/readyz")[0] == 503, "the drain")
-                with self.assertRaises(OSError):
-                    socket.create_connection(("127.0.0.1", edge.port), timeout=2).close()
+                harness.wait_for(lambda: self.refuses(edge.port), "the listener to close")
                 go_on.set()
                 client.join()
                 self.assertEqual(result[0].returncode, 0, result[0].stderr)
                 self.assertEqual(len(result[0].stdout), 200_000)
                 self.assertEqual(edge.process.wait(harness.WAIT), 0)
+
+    def refuses(self, port):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=2).close()
+            return False
+        except OSError:
+            return True
 
     def test_drain_timeout_cuts_what_still_runs(self):
         forever = threading.Event()
