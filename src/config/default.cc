@@ -31,6 +31,7 @@ Configuration default_configuration(uint16_t demo_backend_port, const DefaultPor
   Configuration c;
   edge::Settings& s = c.edge;
   s.source = "the embedded default";
+  s.identity.tls_fields = true;  // the demonstration page shows them
   s.listeners.push_back({.name = "https", .addresses = loopback(ports.https, ip6)});
   s.listeners.push_back({.name = "http",
                          .addresses = loopback(ports.http, ip6),

@@ -125,6 +125,7 @@ linger = "5s"                          # reading on after an early answer
 trusted_proxies = ["10.0.0.0/8", "2001:db8::/32"]   # whose X-Forwarded-* and Forwarded count
 forwarded = true                                    # send Forwarded (RFC 7239)
 x_forwarded = true                                  # send X-Forwarded-For, -Proto, -Host, -Port
+tls_fields = false                                  # send X-HTTP-Version, X-TLS-Version, -Group, -Cipher
 via = "pqedge"
 
 # ---- what is written down -------------------------------------------------------------------------

@@ -170,6 +170,7 @@ void read_identity(Table& t, http::IdentitySettings& s) {
   });
   t.read("forwarded", s.forwarded);
   t.read("x_forwarded", s.x_forwarded);
+  t.read("tls_fields", s.tls_fields);
   t.read("via", s.via);
 }
 
@@ -206,10 +207,9 @@ void read_admin(Table& t, admin::Settings& s) {
 
 void read_quic(Table& t, quic::Settings& s) {
   using Retry = quic::Settings::Retry;
-  t.choice<Retry>("retry", s.retry,
-                  {{"never", Retry::never},
-                   {"under_load", Retry::under_load},
-                   {"always", Retry::always}});
+  t.choice<Retry>(
+      "retry", s.retry,
+      {{"never", Retry::never}, {"under_load", Retry::under_load}, {"always", Retry::always}});
   t.count("retry_above", s.retry_above);
   t.read("active_migration", s.active_migration);
   t.duration("idle_timeout", s.idle_timeout);
@@ -238,13 +238,11 @@ void read_document(Table& root, Configuration& out) {
   edge::Settings& edge = out.edge;
   read_version(root);
   root.table("server", [&](Table& t) { read_server(t, edge); });
-  root.tables("listener", [&](Table& t, size_t i) {
-    read_listener(t, i, edge.listeners.emplace_back());
-  });
+  root.tables("listener",
+              [&](Table& t, size_t i) { read_listener(t, i, edge.listeners.emplace_back()); });
   root.table("tls", [&](Table& t) { read_tls(t, edge.tls); });
-  root.tables("certificate", [&](Table& t, size_t) {
-    read_certificate(t, edge.tls.certificates.emplace_back());
-  });
+  root.tables("certificate",
+              [&](Table& t, size_t) { read_certificate(t, edge.tls.certificates.emplace_back()); });
   root.tables("pool", [&](Table& t, size_t) { read_pool(t, edge.pools.emplace_back()); });
   root.tables("route", [&](Table& t, size_t i) { read_route(t, i, edge.routes.emplace_back()); });
   root.table("limits", [&](Table& t) { read_limits(t, edge.limits); });
