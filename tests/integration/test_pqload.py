@@ -168,7 +168,7 @@ class Pqload(harness.TestCase):
         worker = self.worker()
 
         def stall():
-            time.sleep(0.3)
+            self.logged(50)
             os.kill(worker, signal.SIGSTOP)
             time.sleep(0.5)
             os.kill(worker, signal.SIGCONT)
@@ -178,8 +178,9 @@ class Pqload(harness.TestCase):
         said = self.load("h2", "/short", "-c", 4, "-r", 400, "-t", 1.5, "--warm-up", 0)
         thread.join()
         self.assertEqual(said["latency_us"]["count"], 600)
+        # A closed loop would have one slow answer a connection, and a p90 of milliseconds.
         self.assertGreater(said["latency_us"]["p90"], 200_000)
-        self.assertLess(said["latency_us"]["p50"], 200_000)
+        self.assertGreater(said["latency_us"]["max"], 400_000)
 
     def test_the_open_loop_offers_its_rate(self):
         for protocol in VERSIONS:

@@ -118,14 +118,15 @@ class Reload(harness.TestCase):
         edge = self.edge(self.good, workers=2)
         session = self.directory / "session"
         base = ["openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}", "-servername",
-                "localhost", "-quiet", "-no_ign_eof"]
+                "localhost", "-ign_eof"]
         request = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         first = harness.run(*base, "-sess_out", session, input=request)
         self.assertTrue(session.exists(), first.stderr)
         self.assertEqual(edge.reload()[0], 200)
         for _ in range(6):  # whichever worker takes it
             done = harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}",
-                               "-servername", "localhost", "-sess_in", session, input=request)
+                               "-servername", "localhost", "-ign_eof", "-sess_in", session,
+                               input=request)
             self.assertIn(b"Reused, TLSv1.3", done.stdout)
 
 
