@@ -16,9 +16,9 @@ Connection::Connection(Listener& listener, net::Fd fd, const net::Address& peer,
   facts_.transport =
       listener.side() == Side::control ? net::Transport::unix_socket : net::Transport::tcp;
   facts_.accepted_at = listener.loop().now();
-  codec_ = http1::make_server(listener.loop(),
-                              net::make_plain_stream(listener.loop(), std::move(fd)), facts_,
-                              std::move(limits), *this);
+  codec_ =
+      http1::make_server(listener.loop(), net::make_plain_stream(listener.loop(), std::move(fd)),
+                         facts_, std::move(limits), *this);
 }
 
 http::ServerStreamHandler& Connection::on_stream(http::ServerStream& stream) {

@@ -88,7 +88,8 @@ bool Listener::accept_one() {
   return true;
 }
 
-// The mode of the socket keeps others away; this holds also where its directory lets them change it.
+// The mode of the socket keeps others away; this holds also where its directory lets them change
+// it.
 bool Listener::may_control(int fd) const {
   ucred who{};
   socklen_t size = sizeof who;

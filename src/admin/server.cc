@@ -17,16 +17,17 @@ namespace {
 // Who can write to the directory can replace the socket by one of his own.
 Result<void> check_directory(const std::string& socket) {
   const std::string directory = std::filesystem::path(socket).parent_path().string();
-  struct stat info {};
+  struct stat info{};
   if (::stat(directory.c_str(), &info) != 0) {
     return fail_errno(errno, "control socket {}: {}", socket, directory);
   }
   const bool shared = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (info.st_mode & S_ISVTX) == 0;
   const bool ours = info.st_uid == 0 || info.st_uid == ::geteuid();
   if (shared || !ours) {
-    return fail("control socket {}: other users can write to {}; put it into a directory of its own "
-                "with mode 0755 or less",
-                socket, directory);
+    return fail(
+        "control socket {}: other users can write to {}; put it into a directory of its own "
+        "with mode 0755 or less",
+        socket, directory);
   }
   return {};
 }
@@ -49,7 +50,7 @@ struct FileId {
   ino_t inode = 0;
 };
 FileId file_id(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::lstat(path.c_str(), &info) == 0 ? FileId{info.st_dev, info.st_ino} : FileId{};
 }
 
@@ -96,8 +97,9 @@ Result<void> Server::bind_all() {
   for (const net::Address& address : settings_.listen) {
     auto fd = net::listen_stream(address, {.backlog = 64, .reuse_port = false});
     if (!fd) {
-      return std::unexpected(Error{
-          std::format("admin.listen {}: {}", address.to_string(), fd.error().message), fd.error().code});
+      return std::unexpected(
+          Error{std::format("admin.listen {}: {}", address.to_string(), fd.error().message),
+                fd.error().code});
     }
     const auto bound = net::local_address(fd->get());
     addresses_.push_back(bound ? *bound : address);
@@ -132,9 +134,8 @@ std::string Server::update(const Settings& settings) {
   settings_.hosts = settings.hosts;
   std::string restart;
   if (settings.listen != settings_.listen) {
-    restart = std::format("admin.listen stays {} until a restart", settings_.listen.empty()
-                                                                       ? "empty"
-                                                                       : listed(settings_.listen));
+    restart = std::format("admin.listen stays {} until a restart",
+                          settings_.listen.empty() ? "empty" : listed(settings_.listen));
   }
   if (settings.control_socket != settings_.control_socket) {
     if (!restart.empty()) restart += "; ";

@@ -53,7 +53,7 @@ class Server {
   std::unique_ptr<net::Loop> loop_;
   std::unique_ptr<Site> site_;  // what is served; used on the loop's thread once it runs
   std::vector<std::unique_ptr<Listener>> listeners_;
-  dev_t control_device_ = 0;    // of the control socket's file; inode 0: there is none
+  dev_t control_device_ = 0;  // of the control socket's file; inode 0: there is none
   ino_t control_inode_ = 0;
   std::thread thread_;
 };

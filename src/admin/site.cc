@@ -39,7 +39,8 @@ bool one_of(std::string_view path, std::span<const std::string_view> list) {
 Answer not_found() { return {.status = 404, .body = "There is no such page. / lists them.\n"}; }
 
 Answer wrong_method(std::string_view allow) {
-  return {.status = 405, .body = "Only " + std::string(allow) + " is answered here.\n", .allow = allow};
+  return {
+      .status = 405, .body = "Only " + std::string(allow) + " is answered here.\n", .allow = allow};
 }
 
 }  // namespace
@@ -59,8 +60,7 @@ bool Site::knows_host(const http::Request& request, const net::ConnectionFacts& 
   const std::string_view host = request.host;
   if (host == "localhost" || std::ranges::find(hosts_, host) != hosts_.end()) return true;
   const bool bracketed = host.starts_with('[') && host.ends_with(']');
-  const auto address =
-      net::Address::from_ip(bracketed ? host.substr(1, host.size() - 2) : host, 0);
+  const auto address = net::Address::from_ip(bracketed ? host.substr(1, host.size() - 2) : host, 0);
   return address && (address->is_loopback() || *address == facts.local.with_port(0));
 }
 
@@ -75,8 +75,9 @@ Answer Site::respond(http::Request& request, Side side, const net::ConnectionFac
   // A Unix socket has no name that could be made to point at it.
   if (side == Side::pages && !knows_host(request, facts)) {
     return {.status = 403,
-            .body = "This host name is not answered here: use the address, or add the name to "
-                    "hosts in [admin].\n"};
+            .body =
+                "This host name is not answered here: use the address, or add the name to "
+                "hosts in [admin].\n"};
   }
   const bool is_get = request.method == http::Method::get;
   if (side == Side::pages) {
@@ -91,7 +92,8 @@ Answer Site::respond(http::Request& request, Side side, const net::ConnectionFac
 Answer Site::page(std::string_view path) const {
   if (path == "/healthz") return {.body = "ok\n"};
   if (path == "/readyz") {
-    return hooks_.ready() ? Answer{.body = "ready\n"} : Answer{.status = 503, .body = "not ready\n"};
+    return hooks_.ready() ? Answer{.body = "ready\n"}
+                          : Answer{.status = 503, .body = "not ready\n"};
   }
   if (path == "/metrics") {
     return {.body = record::prometheus_text(),

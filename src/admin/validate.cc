@@ -21,8 +21,8 @@ Problems validate(const Settings& settings) {
     }
     for (size_t earlier = 0; earlier < i; ++earlier) {
       if (settings.listen[earlier] == address) {
-        out.push_back({key, address.to_string() + " is there twice", "",
-                       entry_key("admin.listen", earlier)});
+        out.push_back(
+            {key, address.to_string() + " is there twice", "", entry_key("admin.listen", earlier)});
         break;
       }
     }

@@ -42,11 +42,13 @@ void check_label(Problems& problems, std::string_view key, std::string_view name
   if (name.empty()) {
     problems.push_back({std::string(key), "is empty", "give it a name"});
   } else if (name.size() > 64) {
-    problems.push_back({std::string(key), std::format("{} bytes are too many for a name", name.size()),
+    problems.push_back({std::string(key),
+                        std::format("{} bytes are too many for a name", name.size()),
                         "the most is 64"});
   } else if (!std::ranges::all_of(name, allowed)) {
-    problems.push_back({std::string(key), in_quotes(name) + " is not a name",
-                        "use letters, digits, '.', '_' and '-': it is a label of metrics and logs"});
+    problems.push_back(
+        {std::string(key), in_quotes(name) + " is not a name",
+         "use letters, digits, '.', '_' and '-': it is a label of metrics and logs"});
   }
 }
 

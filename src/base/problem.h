@@ -50,4 +50,3 @@ std::string did_you_mean(std::string_view word, const Range& candidates) {
 std::string entry_key(std::string_view array, size_t index, std::string_view member = {});
 
 }  // namespace pqedge
-

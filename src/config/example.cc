@@ -4,7 +4,8 @@ namespace pqedge::config {
 namespace {
 
 // The same text as docs/examples/complete.toml; a test compares them.
-constexpr std::string_view kExample = R"TOML(# A complete configuration of pqedge: every key there is, most with the value it has when it is left
+constexpr std::string_view kExample =
+    R"TOML(# A complete configuration of pqedge: every key there is, most with the value it has when it is left
 # out. docs/configuration.md explains each. `pqedge check FILE` says what is wrong with a file.
 #
 # Durations are "500ms", "10s", "5m", "1h" or "2d"; sizes are bytes or "64KiB", "1MiB", "10MB".
@@ -125,7 +126,8 @@ linger = "5s"                          # reading on after an early answer
 trusted_proxies = ["10.0.0.0/8", "2001:db8::/32"]   # whose X-Forwarded-* and Forwarded count
 forwarded = true                                    # send Forwarded (RFC 7239)
 x_forwarded = true                                  # send X-Forwarded-For, -Proto, -Host, -Port
-tls_fields = false                                  # send X-HTTP-Version, X-TLS-Version, -Group, -Cipher
+tls_fields = false                                  # send X-HTTP-Version, X-TLS-Version, X-TLS-Group
+                                                    # and X-TLS-Cipher
 via = "pqedge"
 
 # ---- what is written down -------------------------------------------------------------------------

@@ -10,8 +10,6 @@
 #include <system_error>
 
 #include "crypto/certificates.h"
-#include "crypto/tickets.h"
-#include "crypto/tls.h"
 #include "net/socket.h"
 
 namespace pqedge::config {
@@ -21,7 +19,7 @@ namespace {
 bool check_readable(const std::string& key, const std::string& file, Problems& out) {
   // Not to wait for the writer of a FIFO.
   const net::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat info {};
+  struct stat info{};
   if (!fd || ::fstat(fd.get(), &info) != 0) {
     const int code = errno;
     out.push_back({key, std::format("cannot read {}: {}", in_quotes(file),
@@ -36,7 +34,7 @@ bool check_readable(const std::string& key, const std::string& file, Problems& o
 }
 
 void warn_if_open_to_all(const std::string& key, const std::string& file, Problems& out) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(file.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) return;
   out.push_back({key, in_quotes(file) + " can be read by every user of this machine",
                  "chmod o-r it", "", true});
@@ -75,13 +73,6 @@ void check_place(const std::string& key, const std::string& file, Problems& out)
   if (!parent.empty()) check_directory(key, parent, out);
 }
 
-bool any_tls(const edge::Settings& s) {
-  for (const auto& l : s.listeners) {
-    if (l.tls) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Problems check_files(const Configuration& configuration) {
@@ -95,35 +86,6 @@ Problems check_files(const Configuration& configuration) {
   check_place("admin.control_socket", configuration.admin.control_socket, out);
   check_place("debug.keylog_file", edge.debug.keylog_file, out);
   if (!edge.debug.qlog_dir.empty()) check_directory("debug.qlog_dir", edge.debug.qlog_dir, out);
-  if (any_tls(edge)) {
-    for (Problem& p : check_tls(edge.tls)) out.push_back(std::move(p));
-  }
-  return out;
-}
-
-Problems check_tls(const crypto::TlsSettings& settings) {
-  Problems out;
-  const auto pem = crypto::make_self_signed({"localhost"});
-  if (!pem) return {{"tls", pem.error().message}};
-  const auto store = crypto::CertificateStore::from_pem(pem->chain, pem->key);
-  if (!store) return {{"tls", store.error().message}};
-  const auto tickets = crypto::TicketKeyRing::create(settings.ticket_lifetime);
-  const auto attempt = [&](const crypto::TlsSettings& s) {
-    return crypto::ServerContexts::create(s, *store, tickets);
-  };
-  if (attempt(settings)) return out;
-
-  // One key at a time over the defaults, so that each problem is told at its own line.
-  const auto blame = [&](std::string_view key, auto member) {
-    crypto::TlsSettings one;
-    one.*member = settings.*member;
-    if (const auto made = attempt(one); !made) out.push_back({std::string(key), made.error().message});
-  };
-  blame("tls.min_version", &crypto::TlsSettings::min_version);
-  blame("tls.groups", &crypto::TlsSettings::groups);
-  blame("tls.ciphers", &crypto::TlsSettings::ciphers);
-  blame("tls.signature_algorithms", &crypto::TlsSettings::signature_algorithms);
-  if (out.empty()) out.push_back({"tls", attempt(settings).error().message});
   return out;
 }
 

@@ -1,4 +1,4 @@
-// The checks that need more than the text: the files it names, and TLS names by the library.
+// The checks that need more than the text: the files and directories that it names.
 #pragma once
 
 #include "base/problem.h"
@@ -7,6 +7,5 @@
 namespace pqedge::config {
 
 Problems check_files(const Configuration& configuration);
-Problems check_tls(const crypto::TlsSettings& settings);
 
 }  // namespace pqedge::config

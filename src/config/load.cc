@@ -45,8 +45,8 @@ void append_new(const Problems& from, Problems& to) {
 // A pool's name that could not be read makes every route to it look wrong.
 void drop_unknown_pools(const Problems& read, Problems& found) {
   const bool unsure = std::ranges::any_of(read, [](const Problem& p) {
-    return p.key == "pool" || (p.key.starts_with("pool[") &&
-                               (p.key.ends_with(".name") || p.key.ends_with(']')));
+    return p.key == "pool" ||
+           (p.key.starts_with("pool[") && (p.key.ends_with(".name") || p.key.ends_with(']')));
   });
   if (!unsure) return;
   std::erase_if(found, [](const Problem& p) {
@@ -149,9 +149,8 @@ Result<Configuration> parse(std::string_view toml, std::string source_name, std:
     return std::unexpected(Error{joined(render(errors, places, kMostProblems))});
   }
   out.warnings = render(warnings, places, kMostProblems);
-  places.for_each([&](const std::string& key, std::string at) {
-    out.positions.emplace(key, std::move(at));
-  });
+  places.for_each(
+      [&](const std::string& key, std::string at) { out.positions.emplace(key, std::move(at)); });
   return out;
 }
 

@@ -29,7 +29,7 @@ struct Configuration {
 
 enum class Checks : uint8_t {
   text,  // what the text alone tells
-  all    // and the files it names: certificates, keys, directories; and TLS names by the library
+  all    // and the files it names: certificates, keys, directories of logs and sockets
 };
 
 // An Error's message holds the problems, one a line, in the order of the file, at most 20 of them.

@@ -85,8 +85,7 @@ std::optional<uint64_t> Table::bytes(std::string_view key, uint64_t most) {
   }
   const auto size = parse_size(value->text);
   if (!size || *size > most) {
-    problem(key_path(key),
-            in_quotes(value->text) + (size ? " is too large" : " is not a size"),
+    problem(key_path(key), in_quotes(value->text) + (size ? " is too large" : " is not a size"),
             size ? std::format("the most is {}", size_text(most))
                  : "write bytes, or a whole number with KiB, MiB, GiB, KB, MB or GB: \"64KiB\"");
     return std::nullopt;

@@ -22,7 +22,7 @@ namespace pqedge::config {
 
 // What one reading of a document shares.
 struct Reading {
-  std::string base_dir;              // relative file paths start here
+  std::string base_dir;  // relative file paths start here
   Problems problems;
   std::set<std::string>* keys = nullptr;  // when set: every key the reader knows is put there, and
                                           // arrays of tables are read once although empty

@@ -41,9 +41,8 @@ void Places::add_table(const Node& table, const std::string& prefix) {
 
 Places::Place Places::find(std::string_view key) const {
   while (!key.empty()) {
-    const auto it = std::ranges::lower_bound(places_, key, {}, [](const Place& p) {
-      return std::string_view(p.key);
-    });
+    const auto it = std::ranges::lower_bound(
+        places_, key, {}, [](const Place& p) { return std::string_view(p.key); });
     if (it != places_.end() && it->key == key) return *it;
     const size_t cut = key.find_last_of(".[");
     key = cut == std::string_view::npos ? std::string_view{} : key.substr(0, cut);
@@ -65,12 +64,12 @@ std::vector<std::string> render(const Problems& problems, const Places& places, 
     const Places::Place place = places.find(p.key);
     // "address[0]" of an address that is no array is called as it is written.
     const bool scalar = !place.key.empty() && p.key == place.key + "[0]";
-    std::string text = std::format("{}: {}: {}", places.text(place.at),
-                                   scalar ? place.key : p.key, p.what);
+    std::string text =
+        std::format("{}: {}: {}", places.text(place.at), scalar ? place.key : p.key, p.what);
     if (!p.related.empty()) {
       const Position other = places.find(p.related).at;
-      text += other.line == 0 ? std::format(" ({})", p.related)
-                              : std::format(" (line {})", other.line);
+      text +=
+          other.line == 0 ? std::format(" ({})", p.related) : std::format(" (line {})", other.line);
     }
     if (!p.hint.empty()) text += "; " + p.hint;
     lines.push_back({place.at, one_line(text)});
@@ -88,8 +87,8 @@ std::vector<std::string> render(const Problems& problems, const Places& places, 
 }
 
 std::string render_syntax_error(const SyntaxError& error, std::string_view source) {
-  return one_line(std::format("{}:{}:{}: not TOML: {}", source, error.at.line, error.at.column,
-                              error.message));
+  return one_line(
+      std::format("{}:{}:{}: not TOML: {}", source, error.at.line, error.at.column, error.message));
 }
 
 }  // namespace pqedge::config

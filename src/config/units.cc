@@ -29,8 +29,8 @@ std::optional<uint64_t> parse(std::string_view text, std::span<const Unit> units
 }  // namespace
 
 std::optional<Nanos> parse_duration(std::string_view text) {
-  static constexpr Unit kUnits[] = {{"us", kMicrosecond}, {"ms", kMillisecond},
-                                    {"s", kSecond},       {"m", 60 * kSecond},
+  static constexpr Unit kUnits[] = {{"us", kMicrosecond},  {"ms", kMillisecond},
+                                    {"s", kSecond},        {"m", 60 * kSecond},
                                     {"h", 3600 * kSecond}, {"d", 86400 * kSecond}};
   return parse(text, kUnits);
 }

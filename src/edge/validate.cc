@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "crypto/policy.h"
 #include "http/validate.h"
 #include "record/validate.h"
 #include "route/validate.h"
@@ -85,11 +86,11 @@ void check_overlaps(const Settings& settings, Problems& out) {
       });
       if (other != seen.end()) {
         const bool same = *other->address == l.addresses[a];
-        out.push_back({key,
-                       std::format("{} is {}", l.addresses[a].to_string(),
-                                   same ? "there twice" : "covered by another address of that port"),
-                       same ? "" : "\"[::]\" takes IPv4 too: set v6_only = true, or keep one",
-                       other->key});
+        out.push_back(
+            {key,
+             std::format("{} is {}", l.addresses[a].to_string(),
+                         same ? "there twice" : "covered by another address of that port"),
+             same ? "" : "\"[::]\" takes IPv4 too: set v6_only = true, or keep one", other->key});
       }
       seen.push_back({&l.addresses[a], l.v6_only, key});
     }
@@ -98,7 +99,8 @@ void check_overlaps(const Settings& settings, Problems& out) {
 
 void check_listeners(const Settings& settings, Problems& out) {
   if (settings.listeners.empty()) {
-    out.push_back({"listener", "is missing", "write a [[listener]] with address = \"0.0.0.0:443\""});
+    out.push_back(
+        {"listener", "is missing", "write a [[listener]] with address = \"0.0.0.0:443\""});
   }
   std::map<std::string_view, size_t> names;
   for (size_t i = 0; i < settings.listeners.size(); ++i) {
@@ -132,7 +134,8 @@ void check_pools_of_routes(const Settings& settings, Problems& out) {
   }
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty() || used.contains(names[i])) continue;
-    out.push_back({entry_key("pool", i), in_quotes(names[i]) + " is used by no route", "", "", true});
+    out.push_back(
+        {entry_key("pool", i), in_quotes(names[i]) + " is used by no route", "", "", true});
   }
 }
 
@@ -167,21 +170,19 @@ void check_debug(const DebugSettings& debug, Problems& out) {
     out.push_back({"debug.client", in_quotes(debug.client) + " is not an IP address"});
   }
   if (!debug.keylog_file.empty()) {
-    out.push_back({"debug.keylog_file", "session keys of " + in_quotes(debug.client) +
-                                            " are written down: its traffic can be decrypted",
+    out.push_back({"debug.keylog_file",
+                   "session keys of " + in_quotes(debug.client) +
+                       " are written down: its traffic can be decrypted",
                    "remove it when you are done", "", true});
   }
 }
 
 void check_server(const Settings& s, Problems& out) {
   constexpr Nanos kDay = 86400 * kSecond;
-  check_count(out, "server.workers", s.workers, 0, 1024);
+  check_count(out, "server.workers", s.workers, 0, 256);
   check_count(out, "server.max_connections", s.max_connections, 1, 100'000'000);
   check_duration(out, "server.drain_timeout", s.drain_timeout, 0, kDay);
   check_duration(out, "server.drain_linger", s.drain_linger, 0, s.drain_timeout);
-  check_duration(out, "tls.ticket_lifetime", s.tls.ticket_lifetime, 60 * kSecond, 7 * kDay);
-  check_duration(out, "tls.handshake_timeout", s.tls.handshake_timeout, 100 * kMillisecond,
-                 3600 * kSecond);
 }
 
 }  // namespace
@@ -193,9 +194,10 @@ Problems validate(const Settings& settings) {
   check_pools_of_routes(settings, out);
   check_certificates(settings.tls, out);
   check_debug(settings.debug, out);
-  for (Problems part : {http::validate(settings.limits), http::validate(settings.identity),
-                        upstream::validate(settings.pools), route::validate(settings.routes),
-                        quic::validate(settings.quic), record::validate(settings.logs)}) {
+  for (Problems part : {crypto::validate(settings.tls), http::validate(settings.limits),
+                        http::validate(settings.identity), upstream::validate(settings.pools),
+                        route::validate(settings.routes), quic::validate(settings.quic),
+                        record::validate(settings.logs)}) {
     out.insert(out.end(), part.begin(), part.end());
   }
   const bool answers = std::ranges::any_of(

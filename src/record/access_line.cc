@@ -127,8 +127,10 @@ void append_access_line(std::string& out, std::span<const uint8_t> packed) {
     append_text(out, field, at, p.lengths[i]);
     at += std::min<size_t>(p.lengths[i], field.most);
     // Numbers stand beside the texts that they belong to.
-    if (field.member == &AccessRecord::client) append_number(out, ",\"client_port\":", p.client_port);
-    if (field.member == &AccessRecord::sni) out += p.resumed ? ",\"resumed\":true" : ",\"resumed\":false";
+    if (field.member == &AccessRecord::client)
+      append_number(out, ",\"client_port\":", p.client_port);
+    if (field.member == &AccessRecord::sni)
+      out += p.resumed ? ",\"resumed\":true" : ",\"resumed\":false";
     if (field.member == &AccessRecord::path) {
       append_number(out, ",\"status\":", p.status);
       append_number(out, ",\"bytes_in\":", p.bytes_in);

@@ -15,7 +15,7 @@ const counters::Counter g_dropped("pqedge_access_log_dropped_total",
 const counters::Counter g_written("pqedge_access_log_lines_total",
                                   "Access log lines handed to the writer.");
 
-constexpr size_t kUsualRecord = 512;   // what `queue` counts
+constexpr size_t kUsualRecord = 512;  // what `queue` counts
 constexpr size_t kLeastRing = 32 * 1024;
 constexpr int kRecordsADrain = 64;
 

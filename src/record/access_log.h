@@ -1,8 +1,8 @@
 // The access log: one JSON line a request, formatted and written off the workers.
 //
-// A worker copies a record into its own ring and goes on; a writer thread takes records out, formats
-// and writes them in batches. A full ring drops the record and counts it: a slow disk never holds a
-// worker.
+// A worker copies a record into its own ring and goes on; a writer thread takes records out,
+// formats and writes them in batches. A full ring drops the record and counts it: a slow disk never
+// holds a worker.
 #pragma once
 
 #include <atomic>
@@ -20,12 +20,12 @@ namespace pqedge::record {
 
 class LogThread;
 
-// What one line says. The views are copied by push(); long ones are cut there, and the line says how
-// long they were.
+// What one line says. The views are copied by push(); long ones are cut there, and the line says
+// how long they were.
 struct AccessRecord {
-  Nanos time = 0;                 // wall clock when the request began (base/time.h wall_now())
+  Nanos time = 0;  // wall clock when the request began (base/time.h wall_now())
   std::string_view request_id;
-  std::string_view client;        // after trusted proxies
+  std::string_view client;  // after trusted proxies
   uint16_t client_port = 0;
   std::string_view listener;
   std::string_view tls_version;
@@ -36,18 +36,18 @@ struct AccessRecord {
   std::string_view http_version;
   std::string_view method;
   std::string_view host;
-  std::string_view path;          // as it came, with its query
-  uint16_t status = 0;            // 0: the client got no answer
+  std::string_view path;  // as it came, with its query
+  uint16_t status = 0;    // 0: the client got no answer
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;
   Nanos duration = 0;
-  Nanos connect = kNever;         // to the backend; kNever: no backend was asked (null in the line)
-  Nanos first_byte = kNever;      // of the backend's answer, from the start; kNever: none came
+  Nanos connect = kNever;     // to the backend; kNever: no backend was asked (null in the line)
+  Nanos first_byte = kNever;  // of the backend's answer, from the start; kNever: none came
   std::string_view route;
   std::string_view pool;
   std::string_view backend;
   std::string_view user_agent;
-  std::string_view reason;        // why an answer is ours or a stream ended early
+  std::string_view reason;  // why an answer is ours or a stream ended early
 };
 
 // One worker's end of the log. Not for several threads.
@@ -61,7 +61,8 @@ class Recorder {
 
  private:
   friend class AccessLog;
-  Recorder(size_t capacity, const std::atomic<bool>& enabled) : ring_(capacity), enabled_(&enabled) {}
+  Recorder(size_t capacity, const std::atomic<bool>& enabled)
+      : ring_(capacity), enabled_(&enabled) {}
   void push_copy(const AccessRecord& record);
 
   ByteRing ring_;

@@ -15,13 +15,11 @@ class ByteRing {
   explicit ByteRing(size_t capacity);
 
   // ---- the writing thread ----
-  // Room for a record of `size` bytes in one piece, or null when the ring is full. It is seen by the
-  // reader after commit().
+  // Room for a record of `size` bytes in one piece, or null when the ring is full. It is seen by
+  // the reader after commit().
   uint8_t* reserve(size_t size);
   void commit();
-  size_t used_by_writer() const {
-    return reserved_ - tail_.load(std::memory_order_relaxed);
-  }
+  size_t used_by_writer() const { return reserved_ - tail_.load(std::memory_order_relaxed); }
 
   // ---- the reading thread ----
   // The oldest record, or an empty span. pop() gives its room back.
@@ -49,7 +47,7 @@ class ByteRing {
   size_t tail_seen_ = 0;
   alignas(64) std::atomic<size_t> tail_{0};  // written by the reading thread
   size_t head_seen_ = 0;
-  size_t next_ = 0;                          // where the record after front() begins
+  size_t next_ = 0;  // where the record after front() begins
 };
 
 }  // namespace pqedge::record

@@ -1,5 +1,5 @@
-// The error log: receives what every module says through base/log.h and writes it off their threads.
-// One line is "TIME LEVEL COMPONENT: MESSAGE".
+// The error log: receives what every module says through base/log.h and writes it off their
+// threads. One line is "TIME LEVEL COMPONENT: MESSAGE".
 #pragma once
 
 #include "base/result.h"

@@ -18,13 +18,12 @@ Result<LogFile> LogFile::open(const std::string& path) {
     file.fd_ = path.empty() ? STDERR_FILENO : STDOUT_FILENO;
   } else {
     // O_NONBLOCK: a FIFO without a reader is an error, not a wait.
-    file.owned_ = net::Fd(::open(path.c_str(),
-                                 O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-                                 0640));
+    file.owned_ = net::Fd(::open(
+        path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640));
     if (!file.owned_) return fail_errno(errno, "cannot open the log file {}", path);
     file.fd_ = file.owned_.get();
   }
-  struct stat info {};
+  struct stat info{};
   file.regular_ = ::fstat(file.fd_, &info) == 0 && S_ISREG(info.st_mode);
   return file;
 }

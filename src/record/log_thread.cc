@@ -11,8 +11,8 @@
 namespace pqedge::record {
 namespace {
 
-constexpr size_t kBatch = 256 * 1024;        // text taken from the queue before it is written
-constexpr int kRetryMillis = 1000;           // after a write that failed
+constexpr size_t kBatch = 256 * 1024;  // text taken from the queue before it is written
+constexpr int kRetryMillis = 1000;     // after a write that failed
 constexpr int kStopRetryMillis = 50;
 constexpr Nanos kComplaintEvery = 60 * kSecond;
 constexpr Nanos kFarewell = 2 * kSecond;

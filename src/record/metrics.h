@@ -1,4 +1,5 @@
-// The counters of the process as pages for a monitoring system. No label on them comes from a client.
+// The counters of the process as pages for a monitoring system. No label on them comes from a
+// client.
 #pragma once
 
 #include <cstdint>

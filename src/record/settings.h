@@ -9,11 +9,11 @@
 namespace pqedge::record {
 
 struct LogSettings {
-  std::string access_file;        // empty: off; "-": standard output
-  std::string error_file;         // empty: standard error
+  std::string access_file;  // empty: off; "-": standard output
+  std::string error_file;   // empty: standard error
   log::Level level = log::Level::info;
-  uint32_t queue = 8192;          // access records waiting for the writer, all workers; then dropped
-                                  // and counted
+  uint32_t queue = 8192;  // access records waiting for the writer, all workers; then dropped
+                          // and counted
 };
 
 }  // namespace pqedge::record

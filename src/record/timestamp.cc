@@ -16,9 +16,9 @@ void append_timestamp(std::string& out, Nanos wall) {
   if (second != cache.second) {
     tm t{};
     gmtime_r(&second, &t);
-    cache.length = std::snprintf(cache.text, sizeof cache.text, "%04d-%02d-%02dT%02d:%02d:%02d.",
-                                 t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min,
-                                 t.tm_sec);
+    cache.length =
+        std::snprintf(cache.text, sizeof cache.text, "%04d-%02d-%02dT%02d:%02d:%02d.",
+                      t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec);
     cache.second = second;
   }
   const auto millis = static_cast<unsigned>(wall / kMillisecond % 1000);

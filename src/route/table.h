@@ -1,9 +1,9 @@
 // Which route takes a request: compiled once a configuration, looked up without side effects.
 //
 // Of the routes whose host and path both match, the one with the most specific host wins: an exact
-// host before a wildcard, a longer wildcard before a shorter one, any host last. Among routes of the
-// same host an exact path wins, then the longest prefix. The order of the file decides nothing: two
-// routes with the same host and path are refused by validate().
+// host before a wildcard, a longer wildcard before a shorter one, any host last. Among routes of
+// the same host an exact path wins, then the longest prefix. The order of the file decides nothing:
+// two routes with the same host and path are refused by validate().
 #pragma once
 
 #include <cstdint>

@@ -60,8 +60,8 @@ void check_path(const std::string& key, std::string_view path, Problems& out) {
     return;
   }
   if (path.find_first_of("?#") != std::string_view::npos) {
-    out.push_back({key, in_quotes(path) + " has a query or fragment",
-                   "routes look at the path alone"});
+    out.push_back(
+        {key, in_quotes(path) + " has a query or fragment", "routes look at the path alone"});
     return;
   }
   Arena arena;
@@ -85,8 +85,8 @@ void check_answer(const RouteSettings& route, const std::string& base, Problems&
                    "it may be 200 to 599"});
   } else if (!route.answer_body.empty() &&
              !http::response_has_body(http::Method::get, route.answer_status)) {
-    out.push_back({base + ".body",
-                   std::format("an answer with status {} has no body", route.answer_status)});
+    out.push_back(
+        {base + ".body", std::format("an answer with status {} has no body", route.answer_status)});
   }
 }
 
@@ -151,10 +151,10 @@ void check_reachable(const std::vector<RouteSettings>& routes, Problems& out) {
                      "remove one of the two, or give them different hosts or paths",
                      entry_key("route", owner)});
     } else {
-      out.push_back({entry_key(entry_key("route", i, "hosts"), taken_host),
-                     std::format("{} has no effect: its requests are {}",
-                                 in_quotes(hosts[taken_host]), by),
-                     "", entry_key("route", owner), true});
+      out.push_back(
+          {entry_key(entry_key("route", i, "hosts"), taken_host),
+           std::format("{} has no effect: its requests are {}", in_quotes(hosts[taken_host]), by),
+           "", entry_key("route", owner), true});
     }
   }
 }

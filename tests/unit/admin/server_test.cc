@@ -73,8 +73,9 @@ TEST(AdminServer, ServesThePagesOverTcp) {
   EXPECT_NE(answer.find("Cache-Control: no-store\r\n"), std::string::npos);
   EXPECT_TRUE(talk(address, get("/metrics")).starts_with("HTTP/1.1 200 "));
   EXPECT_TRUE(talk(address, get("/healthz", "evil.test")).starts_with("HTTP/1.1 403 "));
-  EXPECT_TRUE(talk(address, "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
-                            "Connection: close\r\n\r\nabc")
+  EXPECT_TRUE(talk(address,
+                   "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
+                   "Connection: close\r\n\r\nabc")
                   .starts_with("HTTP/1.1 405 "));
   EXPECT_TRUE(talk(address, "GARBAGE\r\n\r\n").starts_with("HTTP/1.1 400 "));
 }
@@ -95,14 +96,15 @@ TEST(AdminServer, TheControlSocketIsForItsOwnerAlone) {
   {
     const auto server = Server::start(s, hooks());
     ASSERT_TRUE(server.has_value()) << server.error().message;
-    struct stat info {};
+    struct stat info{};
     ASSERT_EQ(::stat(s.control_socket.c_str(), &info), 0);
     EXPECT_TRUE(S_ISSOCK(info.st_mode));
     EXPECT_EQ(info.st_mode & 0777, 0600u);
     const net::Address address = *net::Address::parse("unix:" + s.control_socket);
     EXPECT_TRUE(talk(address, get("/status")).ends_with("\r\n\r\n{}\n"));
-    EXPECT_TRUE(talk(address, "POST /reload HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                              "Content-Length: 0\r\n\r\n")
+    EXPECT_TRUE(talk(address,
+                     "POST /reload HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                     "Content-Length: 0\r\n\r\n")
                     .ends_with("\r\n\r\nreloaded\n"));
   }
   EXPECT_FALSE(std::filesystem::exists(s.control_socket)) << "it leaves no file behind";
@@ -146,7 +148,8 @@ TEST(AdminServer, APortInUseIsAnErrorWithItsKey) {
   s.listen = (*first)->addresses();
   const auto second = Server::start(s, hooks());
   ASSERT_FALSE(second.has_value());
-  EXPECT_TRUE(second.error().message.starts_with("admin.listen 127.0.0.1:")) << second.error().message;
+  EXPECT_TRUE(second.error().message.starts_with("admin.listen 127.0.0.1:"))
+      << second.error().message;
 }
 
 TEST(AdminServer, AReloadTakesHostsAndNamesTheRest) {
@@ -156,13 +159,14 @@ TEST(AdminServer, AReloadTakesHostsAndNamesTheRest) {
   s.hosts = {"new.test"};
   EXPECT_EQ((*server)->update(s), "");
   // The loop runs its posted work before it accepts what comes later.
-  EXPECT_TRUE(talk((*server)->addresses().at(0), get("/healthz", "new.test"))
-                  .starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(
+      talk((*server)->addresses().at(0), get("/healthz", "new.test")).starts_with("HTTP/1.1 200 "));
   s.listen.clear();
   s.control_socket = "/run/x";
-  EXPECT_EQ((*server)->update(s),
-            "admin.listen stays 127.0.0.1:0 until a restart; admin.control_socket stays empty until "
-            "a restart");
+  EXPECT_EQ(
+      (*server)->update(s),
+      "admin.listen stays 127.0.0.1:0 until a restart; admin.control_socket stays empty until "
+      "a restart");
 }
 
 TEST(AdminServer, EndsWithClientsConnected) {
@@ -180,9 +184,7 @@ TEST(AdminServer, EndsWithClientsConnected) {
   for (const auto& c : clients) EXPECT_LE(::recv(c.get(), &byte, 1, 0), 0);
 }
 
-TEST(AdminServer, NothingToListenOnIsFine) {
-  EXPECT_TRUE(Server::start({}, hooks()).has_value());
-}
+TEST(AdminServer, NothingToListenOnIsFine) { EXPECT_TRUE(Server::start({}, hooks()).has_value()); }
 
 TEST(AdminValidate, AddressesAndHosts) {
   Settings s;

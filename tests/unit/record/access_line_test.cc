@@ -95,9 +95,10 @@ TEST(AccessLine, AnEmptyRecordIsValid) {
 
 // K67: whatever a client sends, the line stays one line of valid UTF-8 JSON (S13).
 TEST(AccessLine, NoByteOfAClientBreaksTheLine) {
-  std::vector<std::string> hostile = {
-      "\r\n{\"forged\":1}", "\x1b[31m", "\xff\xfe", "\xc2\x85", "\xe2\x80\xa8", "\"\\", "\xed\xa0\x80",
-      "\xf0\x9f\x92", "\xc0\xaf", std::string("\0", 1), "b\xc3\xbc\x63her"};
+  std::vector<std::string> hostile = {"\r\n{\"forged\":1}", "\x1b[31m",        "\xff\xfe",
+                                      "\xc2\x85",           "\xe2\x80\xa8",    "\"\\",
+                                      "\xed\xa0\x80",       "\xf0\x9f\x92",    "\xc0\xaf",
+                                      std::string("\0", 1), "b\xc3\xbc\x63her"};
   for (int b = 0; b < 256; ++b) hostile.push_back(std::string(1, static_cast<char>(b)));
   for (const std::string& text : hostile) {
     AccessRecord r = usual();

@@ -1,7 +1,7 @@
 #include "record/access_log.h"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,7 +80,8 @@ TEST(AccessLog, AQuietLogIsWrittenWithoutAnotherRequest) {
   ASSERT_TRUE(log.has_value());
   for (int i = 1; i <= 5; ++i) {
     (*log)->worker(0).push(request("/"));
-    ASSERT_TRUE(eventually([&] { return lines(read_file(dir.file("a"))) == static_cast<size_t>(i); }));
+    ASSERT_TRUE(
+        eventually([&] { return lines(read_file(dir.file("a"))) == static_cast<size_t>(i); }));
   }
 }
 
@@ -123,7 +124,7 @@ TEST(AccessLog, UpdateChangesTheFileAndTurnsItOff) {
 TEST(AccessLog, TheFileIsNotForEveryUser) {
   const TemporaryDirectory dir;
   auto log = AccessLog::open({.access_file = dir.file("a")}, 1);
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat(dir.file("a").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07, 0u);
 }

@@ -26,13 +26,14 @@ TEST_F(ErrorLog, WritesTimeLevelComponentAndMessage) {
   close_error_log();
   EXPECT_TRUE(std::regex_match(
       read_file(dir_.file("e")),
-      std::regex("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z warning net: port 443 is taken\n")))
+      std::regex(
+          "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z warning net: port 443 is taken\n")))
       << read_file(dir_.file("e"));
 }
 
 TEST_F(ErrorLog, KeepsToItsLevelAndTakesANewOne) {
-  ASSERT_TRUE(install_error_log({.error_file = dir_.file("e"), .level = log::Level::warning})
-                  .has_value());
+  ASSERT_TRUE(
+      install_error_log({.error_file = dir_.file("e"), .level = log::Level::warning}).has_value());
   log::info("x", "quiet");
   log::error("x", "loud");
   ASSERT_TRUE(
@@ -77,7 +78,8 @@ TEST_F(ErrorLog, TakesMessagesOfManyThreadsWhole) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t] {
-      for (int i = 0; i < 200; ++i) log::info("thread", "{} {}", std::string(100, static_cast<char>('a' + t)), i);
+      for (int i = 0; i < 200; ++i)
+        log::info("thread", "{} {}", std::string(100, static_cast<char>('a' + t)), i);
     });
   }
   for (auto& t : threads) t.join();

@@ -71,10 +71,10 @@ TEST(Metrics, SeriesOfOneNameStandTogether) {
 TEST(Metrics, ProcessSeriesHaveTheUsualNames) {
   set_process_info({.workers = 7, .udp_ports = {9}});
   const std::string text = prometheus_text();
-  for (const char* name : {"process_start_time_seconds ", "process_resident_memory_bytes ",
-                           "process_open_fds ", "process_max_fds ", "process_cpu_seconds_total ",
-                           "pqedge_workers 7\n", "pqedge_udp_socket_drops_total{port=\"9\"} 0\n",
-                           "pqedge_build_info{version=\""}) {
+  for (const char* name :
+       {"process_start_time_seconds ", "process_resident_memory_bytes ", "process_open_fds ",
+        "process_max_fds ", "process_cpu_seconds_total ", "pqedge_workers 7\n",
+        "pqedge_udp_socket_drops_total{port=\"9\"} 0\n", "pqedge_build_info{version=\""}) {
     EXPECT_NE(text.find(name), std::string::npos) << name;
   }
   set_process_info({});

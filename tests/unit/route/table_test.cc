@@ -51,10 +51,10 @@ TEST(RouteTable, ExactHostBeforeWildcardBeforeAny) {
 }
 
 TEST(RouteTable, ExactPathThenTheLongestPrefixOnSegmentBorders) {
-  const Table t = compiled({route("all", {}, "/"), route("api", {}, "/api"),
-                            route("below", {}, "/api/"), route("v1", {}, "/api/v1"),
-                            route("exact", {}, "", "/api/v1/users"),
-                            route("slash", {}, "", "/api/v1/users/")});
+  const Table t =
+      compiled({route("all", {}, "/"), route("api", {}, "/api"), route("below", {}, "/api/"),
+                route("v1", {}, "/api/v1"), route("exact", {}, "", "/api/v1/users"),
+                route("slash", {}, "", "/api/v1/users/")});
   EXPECT_EQ(name_of(t, "h", "/"), "all");
   EXPECT_EQ(name_of(t, "h", "/ap"), "all");
   EXPECT_EQ(name_of(t, "h", "/apix"), "all");
