@@ -21,6 +21,8 @@ std::expected<void, Refusal> split_absolute(http::Request& request) {
   if (!iequals(scheme, "http") && !iequals(scheme, "https")) {
     return refuse("request target with an unknown scheme");
   }
+  // Whether the connection may serve that scheme is for who routes it (RFC 9110 7.4).
+  request.scheme = iequals(scheme, "https") ? "https" : "http";
   const std::string_view rest = target.substr(colon + 3);
   const size_t end = rest.find_first_of("/?");
   request.authority = rest.substr(0, end);
