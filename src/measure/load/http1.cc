@@ -76,9 +76,12 @@ void Http1Connection::submit(Nanos intended, Nanos now) {
   stream_.write(as_bytes(context_.plan.http1_head()));
 }
 
+bool Http1Connection::uploading() const {
+  return exchange_ != nullptr && exchange_->uploaded < context_.plan.upload_size();
+}
+
 void Http1Connection::push_upload() {
-  const uint64_t size = context_.plan.upload_size();
-  while (exchange_ != nullptr && exchange_->uploaded < size && stream_.unsent() < kOutputWanted) {
+  while (uploading() && stream_.unsent() < kOutputWanted) {
     const auto bytes = context_.plan.upload_bytes(exchange_->uploaded, kOutputWanted);
     exchange_->uploaded += bytes.size();
     stream_.write(bytes);
@@ -87,8 +90,13 @@ void Http1Connection::push_upload() {
 
 void Http1Connection::flush(Nanos) {
   if (state_ == State::kClosed) return;
-  push_upload();
-  if (stream_.flush() == TcpStream::Progress::kError) {
+  auto progress = TcpStream::Progress::kOk;
+  do {
+    push_upload();
+    progress = stream_.flush();
+    // As long as the socket takes all of it, nothing would call for more.
+  } while (progress == TcpStream::Progress::kOk && stream_.unsent() == 0 && uploading());
+  if (progress == TcpStream::Progress::kError) {
     // What the server said before it closed (an early refusal) is still to be read.
     if (exchange_ == nullptr || exchange_->uploaded == 0) {
       lost(state_ == State::kConnecting ? Failure::kConnect : Failure::kClosed, stream_.error(),

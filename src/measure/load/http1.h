@@ -22,6 +22,7 @@ class Http1Connection : public Connection {
  private:
   void take_all(bool from_socket, Nanos now);
   bool take_bytes(std::span<const uint8_t> bytes, Nanos now);
+  bool uploading() const;
   void push_upload();
 
   TcpStream stream_;

@@ -198,12 +198,16 @@ bool Http2Connection::gather() {
 
 void Http2Connection::flush(Nanos) {
   if (state_ == State::kClosed) return;
-  if (session_ && !gather()) return lost(Failure::kProtocol, "cannot write frames");
-  if (stream_.flush() == TcpStream::Progress::kError) {
+  auto progress = TcpStream::Progress::kOk;
+  do {
+    if (session_ && !gather()) return lost(Failure::kProtocol, "cannot write frames");
+    progress = stream_.flush();
+    // As long as the socket takes all of it, nothing would call for more.
+  } while (progress == TcpStream::Progress::kOk && stream_.unsent() == 0 && !frames_.empty());
+  if (progress == TcpStream::Progress::kError) {
     return lost(state_ == State::kConnecting ? Failure::kConnect : Failure::kClosed,
                 stream_.error(), goaway_);
   }
-  // More frames may wait behind the bound above; they come when the socket is writable again.
   wants_write_ = stream_.wants_write();
   if (session_ && nghttp2_session_want_read(session_.get()) == 0 &&
       nghttp2_session_want_write(session_.get()) == 0) {

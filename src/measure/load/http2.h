@@ -32,7 +32,8 @@ class Http2Connection : public Connection {
 
   Result<void> begin_session();
   void take_all(bool from_socket);
-  // Moves nghttp2's frames into the TLS stream, up to a bound on what waits there.
+  // Moves nghttp2's frames into the TLS stream, up to a bound on what waits there. False when that
+  // fails.
   bool gather();
 
   TcpStream stream_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <deque>
 #include <format>
@@ -20,6 +21,10 @@
 namespace pqedge::measure::load {
 
 namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void interrupt(int) { interrupted = 1; }
 
 constexpr size_t kEvents = 256;  // a turn
 constexpr size_t kBuffer = 256 * 1024;
@@ -89,9 +94,8 @@ class Runner {
   void watch(size_t index);
 
   bool offering() const { return phase_ == Phase::kWarmUp || phase_ == Phase::kWindow; }
-  bool may_submit() const {
-    return offering() && (options_.requests == 0 || submitted_ < options_.requests);
-  }
+  bool more_wanted() const { return options_.requests == 0 || submitted_ < options_.requests; }
+  bool may_submit() const { return offering() && more_wanted(); }
   bool open_loop() const { return options_.rate > 0; }
   bool idle() const;
   bool all_ready() const;
@@ -120,6 +124,7 @@ class Runner {
   Nanos connect_end_ = 0;
   Nanos window_begin_ = 0;
   Nanos window_end_ = 0;
+  Nanos planned_end_ = 0;  // of the offering
   Nanos next_scan_ = 0;
   Nanos next_progress_ = kNever;
   uint64_t submitted_ = 0;
@@ -211,6 +216,8 @@ void Runner::on_time(Nanos now) {
   }
   if (phase_ == Phase::kConnect && (now >= connect_end_ || all_ready())) begin_offering(now);
   if (phase_ == Phase::kWarmUp && now >= window_begin_) begin_window(now);
+  if (interrupted != 0 && phase_ == Phase::kWindow) window_end_ = planned_end_ = now;
+  if (interrupted != 0 && phase_ < Phase::kWindow) phase_ = Phase::kDone;
   if (phase_ == Phase::kWindow && now >= window_end_) end_window(now);
   if (now >= next_progress_) say_progress(now);
 }
@@ -236,7 +243,8 @@ std::optional<Nanos> Runner::next_request(Nanos now) {
 
 void Runner::supply(Nanos now) {
   if (schedule_) {
-    while (may_submit()) {
+    // Up to the planned end, also when this turn comes after it.
+    while (schedule_->next() < planned_end_ && more_wanted()) {
       const Nanos appointed = schedule_->take(now);
       if (appointed == kNever) break;
       waiting_.push_back(appointed);
@@ -386,6 +394,8 @@ void Runner::begin_offering(Nanos now) {
   phase_ = Phase::kWarmUp;
   window_begin_ = now + options_.warm_up;
   window_end_ = options_.duration == kNever ? kNever : window_begin_ + options_.duration;
+  planned_end_ = window_end_;
+  result_.tally.latencies_between(window_begin_, planned_end_);
   if (open_loop()) schedule_.emplace(now, options_.rate, options_.poisson);
   if (options_.warm_up == 0) begin_window(now);
   for (size_t i = 0; i < slots_.size(); ++i) touch(i);
@@ -465,6 +475,8 @@ Result<RunResult> run(const Options& options) {
   // The default slack of 50 us would move every appointed time of an open loop.
   prctl(PR_SET_TIMERSLACK, 1UL);
   net::raise_descriptor_limit();
+  std::signal(SIGINT, interrupt);
+  std::signal(SIGTERM, interrupt);
   return Runner(options, tls ? &*tls : nullptr, *server, std::move(local)).run();
 }
 

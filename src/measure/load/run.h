@@ -26,7 +26,7 @@ struct RunResult {
 
 // Connects, loads and measures as asked; returns when all is answered or timed out. An error is
 // what keeps a run from starting; what goes wrong in it is counted in the tally. One thread, which
-// is the caller's.
+// is the caller's. SIGINT and SIGTERM end the window early.
 Result<RunResult> run(const Options& options);
 
 }  // namespace pqedge::measure::load

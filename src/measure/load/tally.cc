@@ -42,13 +42,18 @@ void Tally::begin_window(Nanos now) { begin_ = now; }
 
 void Tally::end_window(Nanos now) { end_ = now; }
 
+void Tally::latencies_between(Nanos begin, Nanos end) {
+  latencies_begin_ = begin;
+  latencies_end_ = end;
+}
+
 void Tally::completed(Nanos intended, Nanos sent, Nanos now, int status) {
   ++completed_ever_;
-  if (in_window(now)) {
+  if (now >= begin_ && now < end_) {
     ++completed_;
     ++statuses_[status];
   }
-  if (in_window(intended)) {
+  if (intended >= latencies_begin_ && intended < latencies_end_) {
     latency_.record(now - intended);
     service_time_.record(now - sent);
   }

@@ -58,6 +58,9 @@ class Tally {
   // it. Failures count always: a run with one is no result.
   void begin_window(Nanos now);
   void end_window(Nanos now);
+  // The times between which a request is meant to be sent for its latency to count: the window as
+  // it was planned, so that an open loop has as many latencies as it offered requests.
+  void latencies_between(Nanos begin, Nanos end);
 
   void completed(Nanos intended, Nanos sent, Nanos now, int status);
   void failed(Failure failure, std::string_view detail = {});
@@ -79,10 +82,10 @@ class Tally {
   uint64_t resumed() const { return resumed_; }
 
  private:
-  bool in_window(Nanos time) const { return time >= begin_ && time < end_; }
-
   Nanos begin_ = kNever;
   Nanos end_ = kNever;
+  Nanos latencies_begin_ = kNever;
+  Nanos latencies_end_ = kNever;
   uint64_t completed_ever_ = 0;
   uint64_t completed_ = 0;
   uint64_t retried_ = 0;
