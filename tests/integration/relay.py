@@ -1,0 +1,77 @@
+"""A UDP relay between one QUIC client and the edge that can do what networks do."""
+
+import selectors
+import socket
+import threading
+
+
+class Relay:
+    """Clients send to `port`. `to_server(datagrams)` and `to_client(datagrams)` may drop, hold,
+    double or reorder what passes: each gets a list of one datagram and returns what to send on.
+    rebind() changes the address that the server sees.
+    """
+
+    def __init__(self, server_port, to_server=None, to_client=None):
+        self.server = ("127.0.0.1", server_port)
+        self.to_server = to_server or (lambda datagrams: datagrams)
+        self.to_client = to_client or (lambda datagrams: datagrams)
+        self.front = self._socket(("127.0.0.1", 0))
+        self.port = self.front.getsockname()[1]
+        self.back = self._socket(("127.0.0.1", 0))
+        self.client = None
+        self.passed = 0
+        self._lock = threading.Lock()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    @staticmethod
+    def _socket(address):
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        s.bind(address)
+        s.setblocking(False)
+        return s
+
+    def rebind(self):
+        with self._lock:
+            old, self.back = self.back, self._socket(("127.0.0.1", 0))
+        old.close()
+
+    def _run(self):
+        while not self._end.is_set():
+            with self._lock:
+                back = self.back
+            with selectors.DefaultSelector() as selector:
+                selector.register(self.front, selectors.EVENT_READ)
+                try:
+                    selector.register(back, selectors.EVENT_READ)
+                except ValueError:
+                    continue
+                selector.select(0.02)
+            self._pump(self.front, True)
+            self._pump(back, False)
+
+    def _pump(self, sock, from_client):
+        for _ in range(256):
+            try:
+                data, address = sock.recvfrom(65536)
+            except OSError:
+                return
+            self.passed += 1
+            try:
+                if from_client:
+                    self.client = address
+                    for d in self.to_server([data]):
+                        self.back.sendto(d, self.server)
+                elif self.client:
+                    for d in self.to_client([data]):
+                        self.front.sendto(d, self.client)
+            except OSError:
+                pass
+
+    def stop(self):
+        self._end.set()
+        self._thread.join()
+        self.front.close()
+        self.back.close()
