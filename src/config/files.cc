@@ -33,20 +33,12 @@ bool check_readable(const std::string& key, const std::string& file, Problems& o
   return true;
 }
 
-void warn_if_open_to_all(const std::string& key, const std::string& file, Problems& out) {
-  struct stat info{};
-  if (::stat(file.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) return;
-  out.push_back({key, in_quotes(file) + " can be read by every user of this machine",
-                 "chmod o-r it", "", true});
-}
-
 void check_certificate(const crypto::CertificateSettings& c, size_t i, Problems& out) {
   const std::string base = entry_key("certificate", i);
   if (c.chain_file.empty() || c.key_file.empty()) return;  // said already
   const bool chain = check_readable(base + ".chain", c.chain_file, out);
   const bool key = check_readable(base + ".key", c.key_file, out);
   if (!chain || !key) return;
-  warn_if_open_to_all(base + ".key", c.key_file, out);
   if (const auto store = crypto::CertificateStore::load({c}); !store) {
     const std::string& message = store.error().message;
     const bool about_key = c.key_file != c.chain_file && message.contains(c.key_file);
