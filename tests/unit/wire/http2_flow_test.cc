@@ -90,12 +90,12 @@ TEST(Http2Flow, CreditOfResetStreamsReturnsToTheConnection) {
         e.forget();
         break;
       case 1:
-        e.stream().ignore_request_body();
+        e.ignore_body();
         e.answer(200);
         break;
       default:
         e.answer(200);
-        e.stream().ignore_request_body();
+        e.ignore_body();
         break;
     }
     client.exchange();
@@ -111,7 +111,7 @@ TEST(Http2Flow, UnwantedBodyEndsWithNoError) {  // RFC 9113 8.1
   client.settings();
   const auto id = client.post(pattern(5'000'000));
   server.at_head = [](Exchange& e) {
-    e.stream().ignore_request_body();
+    e.ignore_body();
     e.answer(200, "early");
   };
   client.exchange();

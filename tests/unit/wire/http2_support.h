@@ -183,10 +183,12 @@ class Exchange final : public http::ServerStreamHandler {
   void on_bad_request(uint16_t status, std::string_view reason) override;
   void on_writable() override;
   void on_reset(http::Abort why) override {
+    disorder |= !alive();
     reset = why;
     stream_ = nullptr;
   }
   void on_finished() override {
+    disorder |= !alive() || (!ended && bad_status == 0 && !ignored);
     finished = true;
     bytes_in = stream_->bytes_in();
     bytes_out = stream_->bytes_out();
@@ -196,6 +198,10 @@ class Exchange final : public http::ServerStreamHandler {
   http::ServerStream& stream() { return *stream_; }
   bool alive() const { return stream_ != nullptr; }
   void forget() { stream_ = nullptr; }  // after reset()
+  void ignore_body() {
+    ignored = true;
+    stream_->ignore_request_body();
+  }
 
   // A whole answer.
   void answer(uint16_t status, std::string_view text = {}) {
@@ -222,6 +228,8 @@ class Exchange final : public http::ServerStreamHandler {
   bool head_end = false;
   bool ended = false;
   bool finished = false;
+  bool ignored = false;   // ignore_request_body() was called
+  bool disorder = false;  // a call that http/stream.h rules out
   int writable = 0;
   int slices = 0;
   uint16_t bad_status = 0;
@@ -308,6 +316,7 @@ class Server final : public http::ServerConnectionHandler {
 };
 
 inline void Exchange::on_head(bool end) {
+  disorder |= !alive() || head || bad_status != 0;
   head = true;
   head_end = end;
   if (server_.at_head) server_.at_head(*this);
@@ -321,6 +330,7 @@ inline void Exchange::on_head(bool end) {
   }
 }
 inline void Exchange::on_body(Slice bytes) {
+  disorder |= !alive() || !head || ended || ignored || bad_status != 0 || bytes.empty();
   ++slices;
   body.append(as_text(bytes.bytes()));
   if (server_.keep_body) {
@@ -330,6 +340,7 @@ inline void Exchange::on_body(Slice bytes) {
   }
 }
 inline void Exchange::on_end() {
+  disorder |= !alive() || !head || ended || ignored || bad_status != 0;
   ended = true;
   if (server_.at_end) {
     server_.at_end(*this);
@@ -338,6 +349,7 @@ inline void Exchange::on_end() {
   }
 }
 inline void Exchange::on_bad_request(uint16_t status, std::string_view reason) {
+  disorder |= !alive() || ended || bad_status != 0;
   bad_status = status;
   bad_reason = reason;
   if (server_.at_bad) {
@@ -347,6 +359,7 @@ inline void Exchange::on_bad_request(uint16_t status, std::string_view reason) {
   }
 }
 inline void Exchange::on_writable() {
+  disorder |= !alive();
   ++writable;
   if (server_.at_writable) server_.at_writable(*this);
 }
