@@ -162,7 +162,9 @@ void add_forwarded(Request& r, const net::Address& peer_address, std::string_vie
                                              r.authority, end));
 }
 
+// Only a trusted peer's can be there already: then it speaks of the client's connection, not ours.
 void add_tls_fields(Request& r, const net::ConnectionFacts& facts) {
+  if (r.fields.find("X-HTTP-Version") != nullptr) return;
   r.fields.push({.name = "X-HTTP-Version", .value = version_name(r.version)});
   if (!facts.secure()) return;
   r.fields.push({.name = "X-TLS-Version", .value = facts.tls_version});

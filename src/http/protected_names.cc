@@ -9,9 +9,9 @@
 namespace pqedge::http {
 namespace {
 
-// Fields by which proxies and CDNs tell backends who the client is, what it asked for, or how it is
-// framed. Whatever begins with "x-forwarded" or "x-tls-" is one too. "proxy" becomes HTTP_PROXY in CGI, which
-// HTTP clients there obey (CVE-2016-5385). x-http-version and x-tls-* tell how the request came.
+// Fields by which proxies and CDNs tell backends who the client is, how it connected, what it asked
+// for, or how it is framed. "proxy" becomes HTTP_PROXY in CGI, which HTTP clients there obey
+// (CVE-2016-5385).
 constexpr std::array<std::string_view, 23> kProtected = {"cf-connecting-ip",
                                                          "client-ip",
                                                          "content-length",
