@@ -96,9 +96,9 @@ def _measurement(said):
     )
 
 
-def run_h2load(namespace, url, cell, seconds, warm_up=1, core=arms.LOAD_CORE):
-    """Requests a second, as h2load counts them in its main phase. HTTP/1.1 and 2 only."""
-    command = ["h2load", "-D", seconds, "--warm-up-time", warm_up, "-c", cell.connections, "-m", cell.streams,
+def run_h2load(namespace, url, cell, requests, core=arms.LOAD_CORE):
+    """Sends so many requests; the requests a second, as h2load counts them. HTTP/1.1 and 2 only."""
+    command = ["h2load", "-n", requests, "-c", cell.connections, "-m", cell.streams,
                "--connect-to", url.split("/")[2], f"--groups={cell.groups}",
                f"--tls13-ciphers={cells.CIPHER}"]  # fmt: skip
     if cell.protocol == "h1":
@@ -108,10 +108,10 @@ def run_h2load(namespace, url, cell, seconds, warm_up=1, core=arms.LOAD_CORE):
         command += ["-w", 30, "-W", 30]
     command.append(url)
     result = subprocess.run([*namespace.command(core), *map(str, command)], capture_output=True, text=True)
-    counted = re.search(r"requests: (\d+) total, \d+ started, (\d+) done, \d+ succeeded, (\d+) failed, (\d+) errored",
-                        result.stdout)  # fmt: skip
-    if result.returncode != 0 or not counted:
+    rate = re.search(r"finished in .*, ([\d.]+) req/s", result.stdout)
+    counted = re.search(r"(\d+) done, (\d+) succeeded", result.stdout)
+    if result.returncode != 0 or not rate or not counted:
         raise LoadError(f"h2load: {result.stderr.strip()[-400:] or result.stdout.strip()[-400:]}")
-    if int(counted[3]) or int(counted[4]):
-        raise LoadError(f"h2load: {counted[0]}")
-    return int(counted[2]) / seconds
+    if int(counted[2]) != requests:
+        raise LoadError(f"h2load: {counted[0]} of {requests}")
+    return float(rate[1])

@@ -30,6 +30,12 @@ def cpu_masks(pids):
     return masks
 
 
+def run_time(pids):
+    """Seconds that the live threads of these processes were on a core."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for pid in pids
+               for task in pathlib.Path(f"/proc/{pid}/task").iterdir()) / 1e9  # fmt: skip
+
+
 class Process:
     """A server that runs until it is stopped, its output in a file."""
 

@@ -147,7 +147,9 @@ def _heading(facts):
               f"- {facts['repetitions']} repetitions of {facts['seconds']} s, arms interleaved, order rotated, "
               f"commit {facts['commit']}, {facts['date']}",
               "- the backend alone: " + ", ".join(f"/{body} {rate:.0f} a second" for body, rate in facts["ceilings"].items()),
-              "- generator / h2load: " + (", ".join(f"{row['protocol']} {row['ratio']:.3f}" for row in facts["agreement"])
+              "- the same requests by our generator / by h2load: " +
+              (", ".join(f"{row['protocol']} {row['ratio']:.3f} of the server's CPU, {row['rate_ratio']:.3f} of the rate"
+                         for row in facts["agreement"])
                                           or "not compared"),
               "- guards held: " + "; ".join(facts["passed"])]  # fmt: skip
     if facts["warnings"]:

@@ -124,7 +124,7 @@ def prepare(options, bench, guard):
     ceilings = guard.backend_ceiling(bench.namespace, bench.backend, bodies, seconds)
     agreement = []
     if "nginx" in bench.servers and shutil.which("h2load"):
-        agreement = guard.generator_agrees(bench.namespace, bench.servers["nginx"], 2, 5)
+        agreement = guard.generator_agrees(bench.namespace, bench.servers["nginx"], 30000, 7)
     else:
         guard.check(False, "the generator agrees with h2load", "needs the nginx arm and h2load")
     return ceilings, agreement

@@ -78,7 +78,8 @@ class Runner {
     std::optional<Nanos> assigned;  // the one request of a connection in handshake mode
     Nanos reconnect_at = 0;
     bool wants_write = false;  // as epoll knows it
-    bool touched = false;      // in this turn
+    bool touched = false;      // in this turn: to be looked at when it ends
+    bool unflushed = false;    // and it may have something to send
   };
 
   void turn();
@@ -86,8 +87,9 @@ class Runner {
   void touch(size_t index);
   void on_time(Nanos now);
   void supply(Nanos now);
-  void supply_open_loop(Nanos now);
-  void supply_closed_loop(Nanos now);
+  void supply_slot(Slot& slot, Nanos now);
+  void supply_in_turn(Nanos now);
+  static void flush(Slot& slot, Nanos now);
   void open_connections(Nanos now);
   bool open(Slot& slot, Nanos now);
   void settle(Nanos now);
@@ -183,8 +185,14 @@ void Runner::turn() {
     Slot& slot = slots_[event.data.u32];
     if (!slot.connection) continue;
     // Read for each connection: the turn's first answer must not pay for its last one's decryption.
-    slot.connection->on_events(event.events, monotonic_now());
+    const Nanos at = monotonic_now();
+    slot.connection->on_events(event.events, at);
     touch(event.data.u32);
+    // Its next request goes out at once, and not with those of the others at the end of the turn:
+    // a server that saw all clients of a run move in step would be woken less often than by real
+    // ones.
+    supply_slot(slot, at);
+    flush(slot, at);
   }
   const Nanos now = monotonic_now();
   on_time(now);
@@ -194,6 +202,7 @@ void Runner::turn() {
 
 void Runner::touch(size_t index) {
   Slot& slot = slots_[index];
+  slot.unflushed = true;
   if (slot.touched) return;
   slot.touched = true;
   touched_.push_back(static_cast<uint32_t>(index));
@@ -252,32 +261,37 @@ void Runner::supply(Nanos now) {
     }
     result_.backlog = std::max(result_.backlog, waiting_.size());
   }
-  for (const uint32_t index : touched_) {
-    Slot& slot = slots_[index];
-    if (slot.assigned && slot.connection && slot.connection->room() > 0) {
-      slot.connection->submit(*slot.assigned, now);
-      slot.assigned.reset();
-    }
-  }
-  if (options_.handshake_each) return;
-  if (open_loop() || !context_.again.empty()) supply_open_loop(now);
-  if (!open_loop()) supply_closed_loop(now);
+  // Slots of this turn's events have theirs already; deadlines and the beginning touch more.
+  for (const uint32_t index : touched_) supply_slot(slots_[index], now);
+  if (!options_.handshake_each) supply_in_turn(now);
 }
 
-void Runner::supply_closed_loop(Nanos now) {
-  for (const uint32_t index : touched_) {
-    Connection* connection = slots_[index].connection.get();
-    if (connection == nullptr) continue;
-    while (connection->room() > 0) {
-      const auto intended = next_request(now);
-      if (!intended) return;
-      connection->submit(*intended, now);
-    }
+// The connection's own request, or in a closed loop as many as it has room for.
+void Runner::supply_slot(Slot& slot, Nanos now) {
+  Connection* connection = slot.connection.get();
+  if (connection == nullptr) return;
+  if (slot.assigned && connection->room() > 0) {
+    connection->submit(*slot.assigned, now);
+    slot.assigned.reset();
+    slot.unflushed = true;
+  }
+  if (options_.handshake_each || open_loop()) return;
+  while (connection->room() > 0) {
+    const auto intended = next_request(now);
+    if (!intended) return;
+    connection->submit(*intended, now);
+    slot.unflushed = true;
   }
 }
 
-// One request for each connection in turn.
-void Runner::supply_open_loop(Nanos now) {
+void Runner::flush(Slot& slot, Nanos now) {
+  if (!slot.connection || !slot.unflushed) return;
+  slot.unflushed = false;
+  slot.connection->flush(now);
+}
+
+// What waits for a connection: one request for each in turn.
+void Runner::supply_in_turn(Nanos now) {
   size_t without_room = 0;
   while ((!waiting_.empty() || !context_.again.empty()) && without_room < slots_.size()) {
     const size_t index = cursor_;
@@ -337,7 +351,7 @@ void Runner::settle(Nanos now) {
     slot.touched = false;
     Connection* connection = slot.connection.get();
     if (connection == nullptr) continue;
-    connection->flush(now);
+    flush(slot, now);
     if (connection->state() == Connection::State::kReady) ever_ready_ = true;
     if (connection->state() == Connection::State::kLeaving && connection->in_flight() == 0) {
       connection->close(now);
@@ -357,7 +371,7 @@ void Runner::settle(Nanos now) {
   for (size_t i = 0; i < touched_.size(); ++i) {
     Slot& slot = slots_[touched_[i]];
     slot.touched = false;
-    if (slot.connection) slot.connection->flush(now);
+    flush(slot, now);
   }
   touched_.clear();
 
