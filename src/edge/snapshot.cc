@@ -33,6 +33,8 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
                                                         const crypto::PemPair* pem) {
   std::shared_ptr<Snapshot> s(new Snapshot);
   s->settings = std::move(settings);
+  s->settings.quic.qlog_directory = s->settings.debug.qlog_dir;
+  s->settings.quic.qlog_client = s->settings.debug.client;
   s->limits = std::make_shared<const http::Limits>(s->settings.limits);
   if (wants_tls(s->settings)) {
     auto store = pem != nullptr

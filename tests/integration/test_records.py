@@ -160,6 +160,25 @@ class Debugging(harness.TestCase):
             edge.get("/", http=http)
         self.assertEqual(other.read_text() if other.exists() else "", "")
 
+    def test_qlog_only_for_the_named_client(self):
+        origin = self.echo()
+        for client, files in (("127.0.0.1", 1), ("192.0.2.1", 0)):
+            with self.subTest(client):
+                directory = self.directory / client
+                qlog = directory / "qlog"
+                qlog.mkdir(parents=True)
+                edge = harness.Edge(directory, harness.pool(origin.address) + harness.route(),
+                                    extra_args=["--debug-client", client, "--qlog", qlog])
+                self.addCleanup(edge.kill)
+                edge.get("/", http="3")
+                edge.stop()
+                written = list(qlog.glob("*.sqlog"))
+                self.assertEqual(len(written), files)
+                for path in written:
+                    events = [json.loads(line) for line in
+                              path.read_text().replace("\x1e", "").splitlines() if line.strip()]
+                    self.assertTrue(any("packet_received" in str(e) for e in events))
+
 
 if __name__ == "__main__":
     harness.main()

@@ -65,6 +65,7 @@ Result<void> Connection::start(const Initial& initial) {
   ngtcp2_cid_init(&own, id.data(), id.size());
   ngtcp2_settings settings;
   fill_settings(initial, settings);
+  begin_qlog(initial, settings);
   ngtcp2_transport_params parameters;
   fill_parameters(initial, id, parameters);
   ngtcp2_path path = path_of(initial.datagram.local, initial.datagram.peer);
@@ -95,6 +96,17 @@ void Connection::fill_settings(const Initial& initial, ngtcp2_settings& settings
     settings.token_type =
         initial.original_id ? NGTCP2_TOKEN_TYPE_RETRY : NGTCP2_TOKEN_TYPE_NEW_TOKEN;
   }
+}
+
+void Connection::begin_qlog(const Initial& initial, ngtcp2_settings& settings) {
+  const Settings& ours = endpoint_.options_.settings;
+  if (ours.qlog_directory.empty() || facts_.peer.ip() != ours.qlog_client) return;
+  const ngtcp2_cid& id = initial.original_id.value_or(initial.header.dcid);
+  qlog_ = Qlog::open(ours.qlog_directory, {id.data, id.datalen});
+  if (qlog_ == nullptr) return;
+  settings.qlog_write = [](void* self, uint32_t, const void* data, size_t size) {
+    static_cast<Connection*>(self)->qlog_->write({static_cast<const uint8_t*>(data), size});
+  };
 }
 
 void Connection::fill_parameters(const Initial& initial, const ConnectionId& id,
@@ -312,7 +324,9 @@ void Connection::allow_stream(bool bidirectional) {
 
 // ---- ending -------------------------------------------------------------------------------------
 
-void Connection::close(uint64_t code, std::string_view reason) {
+void Connection::close(uint64_t code, std::string_view reason, bool written_out) {
+  if (closing()) return;
+  write_before_close_ = written_out;
   ngtcp2_ccerr error;
   ngtcp2_ccerr_set_application_error(&error, code, reinterpret_cast<const uint8_t*>(reason.data()),
                                      reason.size());

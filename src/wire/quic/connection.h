@@ -17,6 +17,7 @@
 #include "net/facts.h"
 #include "net/loop.h"
 #include "wire/quic/keys.h"
+#include "wire/quic/qlog.h"
 #include "wire/quic/send_scheduler.h"
 #include "wire/quic/stream.h"
 #include "wire/quic/tls_session.h"
@@ -85,7 +86,8 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
   // Ends the connection with an application error (0x1d) at the end of the turn; nothing that comes
   // from now on is looked at. `reason` is static text: it goes to the peer and to
   // on_connection_closed.
-  void close(uint64_t code, std::string_view reason);
+  // `written_out`: what is queued leaves before, as far as windows allow.
+  void close(uint64_t code, std::string_view reason, bool written_out = false);
   bool closing() const { return ending_ != Ending::none || state_ >= State::closing; }
   // The application is going away without an end in good order: no call reaches it any more.
   void detach_handler() { handler_ = nullptr; }
@@ -113,6 +115,7 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
   explicit Connection(Endpoint& endpoint);
   Result<void> start(const Initial& initial);
   void fill_settings(const Initial& initial, ngtcp2_settings& settings) const;
+  void begin_qlog(const Initial& initial, ngtcp2_settings& settings);
   void fill_parameters(const Initial& initial, const ConnectionId& id,
                        ngtcp2_transport_params& parameters) const;
 
@@ -160,6 +163,7 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
   Endpoint& endpoint_;
   ngtcp2_conn* conn_ = nullptr;
   TlsSession tls_;
+  std::unique_ptr<Qlog> qlog_;  // null: off
   crypto::SessionState session_;
   std::shared_ptr<crypto::ServerContexts> contexts_;
   net::ConnectionFacts facts_;
@@ -171,6 +175,7 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
   net::Timer timer_;
   State state_ = State::handshake;
   Ending ending_ = Ending::none;
+  bool write_before_close_ = false;
   bool reading_ = false;      // inside ngtcp2_conn_read_pkt
   uint64_t max_streams_ = 0;  // bidirectional ones of the peer, counted from the first
   uint8_t unanswered_ = 0;    // datagrams taken since packets were last written

@@ -25,6 +25,8 @@ struct Settings {
   std::string congestion_control = "cubic"; // "cubic", "reno", "bbr"
   int receive_buffer = 4 * 1024 * 1024;     // bytes asked for each UDP socket
   int send_buffer = 4 * 1024 * 1024;
+  std::string qlog_directory;               // empty: no qlog
+  std::string qlog_client;                  // the one IP whose connections are written there
 };
 
 }  // namespace pqedge::quic
