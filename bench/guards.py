@@ -12,7 +12,7 @@ import load
 import processes
 
 AGREEMENT = 0.05  # of our generator with h2load
-IDLE_SHARE = 0.01  # of a core, that an arm may use while another is measured
+IDLE_SHARE = 0.02  # of a core, that an arm may use while another is measured
 FOREIGN_SHARE = 0.05  # of the proxy's core, that anything else may use
 SATURATED = 0.90  # of its core, from which on an arm's peak is its own
 

@@ -1,5 +1,5 @@
-#ifndef PQEDGE_BENCH_FLOOR_FORWARD_LOOP_H_
-#define PQEDGE_BENCH_FLOOR_FORWARD_LOOP_H_
+// The floor's event loop.
+#pragma once
 
 #include <netinet/in.h>
 
@@ -25,25 +25,25 @@ class ForwardLoop {
   ForwardLoop& operator=(const ForwardLoop&) = delete;
 
   // Serves until `stop` is set by a signal handler.
-  void Run(const volatile int& stop);
+  void run(const volatile int& stop);
 
  private:
   struct Peer;
   struct Client;
   struct Backend;
 
-  void Accept();
-  void OnClient(Client& client, std::uint32_t events);
-  void OnBackend(Backend& backend, std::uint32_t events);
-  void ForwardNextRequest(Client& client);
-  void OnAnswerBytes(Backend& backend, std::span<const char> bytes);
+  void accept_all();
+  void on_client(Client& client, uint32_t events);
+  void on_backend(Backend& backend, uint32_t events);
+  void forward_next_request(Client& client);
+  void on_answer_bytes(Backend& backend, std::span<const char> bytes);
   // Sends what the socket takes of `bytes`, from `sent` on; asks epoll for the rest.
-  bool Send(Peer& peer, std::string& bytes);
-  void CloseClient(Client& client);
-  void CloseBackend(Backend& backend);
-  void Watch(Peer& peer, bool writable);
-  void Add(std::unique_ptr<Peer> peer);
-  void Bury(Peer& peer);
+  bool send_some(Peer& peer, std::string& bytes);
+  void close_client(Client& client);
+  void close_backend(Backend& backend);
+  void watch(Peer& peer, bool writable);
+  void add(std::unique_ptr<Peer> peer);
+  void bury(Peer& peer);
 
   SSL_CTX* context_;
   int listener_;
@@ -58,5 +58,3 @@ class ForwardLoop {
 };
 
 }  // namespace pqedge::bench
-
-#endif  // PQEDGE_BENCH_FLOOR_FORWARD_LOOP_H_

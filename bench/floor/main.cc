@@ -19,19 +19,19 @@
 namespace {
 
 using pqedge::bench::ForwardLoop;
-using pqedge::bench::MakeServerContext;
+using pqedge::bench::make_server_context;
 using pqedge::bench::SslCtxPtr;
 
 volatile int stop_requested = 0;
 
-void RequestStop(int /*signal*/) { stop_requested = 1; }
+void request_stop(int /*signal*/) { stop_requested = 1; }
 
-std::optional<sockaddr_in> ParseAddress(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
+std::optional<sockaddr_in> parse_address(const std::string& text) {
+  const size_t colon = text.rfind(':');
   if (colon == std::string::npos) return std::nullopt;
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  std::uint16_t port = 0;
+  uint16_t port = 0;
   const std::string_view digits = std::string_view(text).substr(colon + 1);
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<sockaddr_in> ParseAddress(const std::string& text) {
   return address;
 }
 
-int Listen(const sockaddr_in& address) {
+int listen_on(const sockaddr_in& address) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   const int on = 1;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -54,7 +54,7 @@ int Listen(const sockaddr_in& address) {
   return socket;
 }
 
-int Usage() {
+int usage() {
   std::fprintf(stderr,
                "usage: bench_floor --listen ADDRESS:PORT --backend ADDRESS:PORT --cert FILE "
                "--key FILE [--groups LIST]\n");
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   std::string groups = "X25519MLKEM768:X25519";
   for (int i = 1; i < argc; i += 2) {
     const std::string_view name = argv[i];
-    if (i + 1 == argc) return Usage();
+    if (i + 1 == argc) return usage();
     const std::string value = argv[i + 1];
     if (name == "--listen") {
       listen_text = value;
@@ -84,30 +84,30 @@ int main(int argc, char** argv) {
     } else if (name == "--groups") {
       groups = value;
     } else {
-      return Usage();
+      return usage();
     }
   }
-  const std::optional<sockaddr_in> listen_address = ParseAddress(listen_text);
-  const std::optional<sockaddr_in> backend_address = ParseAddress(backend_text);
-  if (!listen_address || !backend_address || certificate.empty() || key.empty()) return Usage();
+  const std::optional<sockaddr_in> listen_address = parse_address(listen_text);
+  const std::optional<sockaddr_in> backend_address = parse_address(backend_text);
+  if (!listen_address || !backend_address || certificate.empty() || key.empty()) return usage();
 
-  const SslCtxPtr context = MakeServerContext(certificate, key, groups);
+  const SslCtxPtr context = make_server_context(certificate, key, groups);
   if (!context) {
     ERR_print_errors_fp(stderr);
     return 1;
   }
-  const int listener = Listen(*listen_address);
+  const int listener = listen_on(*listen_address);
   if (listener < 0) {
     std::fprintf(stderr, "bench_floor: cannot listen on %s: %s\n", listen_text.c_str(),
                  std::strerror(errno));
     return 1;
   }
   struct sigaction action{};
-  action.sa_handler = RequestStop;
+  action.sa_handler = request_stop;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
 
-  ForwardLoop(context.get(), listener, *backend_address).Run(stop_requested);
+  ForwardLoop(context.get(), listener, *backend_address).run(stop_requested);
   close(listener);
   return 0;
 }

@@ -1,5 +1,5 @@
-#ifndef PQEDGE_BENCH_FLOOR_TLS_PIPE_H_
-#define PQEDGE_BENCH_FLOOR_TLS_PIPE_H_
+// TLS 1.3 on the server's side of the floor's connections.
+#pragma once
 
 #include <openssl/ssl.h>
 
@@ -22,8 +22,8 @@ using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 
 // A TLS 1.3 server context with one certificate. Null when something does not load; OpenSSL's
 // error queue then says what.
-SslCtxPtr MakeServerContext(const std::string& certificate, const std::string& key,
-                            const std::string& groups);
+SslCtxPtr make_server_context(const std::string& certificate, const std::string& key,
+                              const std::string& groups);
 
 // The server side of one TLS connection without a socket: bytes from the network go in, bytes for
 // the network collect in `out`, so that the loop pays one system call a turn and not one a record.
@@ -34,9 +34,9 @@ class TlsPipe {
   TlsPipe& operator=(const TlsPipe&) = delete;
 
   // Decrypts all of `network` and appends the plain text. False when the connection is over.
-  bool Read(std::span<const char> network, std::string& plain);
+  bool read(std::span<const char> network, std::string& plain);
   // Encrypts `plain` into `out`.
-  bool Write(std::span<const char> plain);
+  bool write(std::span<const char> plain);
 
   std::string out;
 
@@ -47,5 +47,3 @@ class TlsPipe {
 };
 
 }  // namespace pqedge::bench
-
-#endif  // PQEDGE_BENCH_FLOOR_TLS_PIPE_H_
