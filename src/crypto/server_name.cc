@@ -44,8 +44,8 @@ bool is_host_name(std::string_view lower) {
 
 NameVerdict judge_server_name(std::string_view sent, std::string& lower) {
   lower.clear();
+  if (sent.empty() || sent.size() > kMaxName + 1) return NameVerdict::malformed;
   if (is_ip_literal(sent)) return NameVerdict::ip_literal;
-  if (sent.size() > kMaxName + 1) return NameVerdict::malformed;
   if (sent.ends_with('.')) sent.remove_suffix(1);
   lower = to_lower(sent);
   if (is_host_name(lower)) return NameVerdict::host;
