@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "crypto/keylog.h"
+#include "net/port_holder.h"
 
 namespace pqedge::edge {
 namespace {
@@ -48,16 +49,24 @@ std::vector<Binding> bindings(const Settings& settings) {
   return all;
 }
 
+Result<void> check_free(const Binding& b, bool udp) {
+  const auto free = net::check_port_free(b.address, udp, b.listener->v6_only);
+  if (free) return {};
+  const auto holder = net::find_port_holder(b.address, udp);
+  return fail("listener '{}': {}{}", b.listener->name, free.error().message,
+              holder ? std::format(" (held by {}, process {})", holder->name, holder->pid) : "");
+}
+
 Result<void> check_free(const Binding& b) {
   if (!b.address.is_ip() || b.address.port() == 0) return {};
-  if (auto ok = net::check_port_free(b.address, false); !ok) {
-    return fail("listener '{}': {}", b.listener->name, ok.error().message);
-  }
-  if (!b.listener->http3) return {};
-  if (auto ok = net::check_port_free(b.address, true); !ok) {
-    return fail("listener '{}': {}", b.listener->name, ok.error().message);
-  }
-  return {};
+  if (auto ok = check_free(b, false); !ok) return ok;
+  return b.listener->http3 ? check_free(b, true) : Result<void>{};
+}
+
+// A configuration is often checked beside the pqedge that will be told to reload it.
+bool held_by_pqedge(const net::Address& address) {
+  const auto holder = net::find_port_holder(address, false);
+  return holder && holder->name == "pqedge";
 }
 
 }  // namespace
@@ -65,7 +74,7 @@ Result<void> check_free(const Binding& b) {
 Result<void> Server::check(Settings settings, bool ports) {
   if (ports) {
     for (const Binding& b : bindings(settings)) {
-      if (auto ok = check_free(b); !ok) return ok;
+      if (auto ok = check_free(b); !ok && !held_by_pqedge(b.address)) return ok;
     }
   }
   auto tickets = crypto::TicketKeyRing::create(settings.tls.ticket_lifetime);

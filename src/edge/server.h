@@ -47,7 +47,7 @@ class Server {
   void check_workers(std::function<void()> alive);
 
   // Checks what start() would check beyond the settings, without running: certificates, routes, and
-  // that no port is taken.
+  // that no port is taken (by anyone but a running pqedge, which a reload concerns).
   static Result<void> check(Settings settings, bool ports);
 
  private:

@@ -89,6 +89,13 @@ class CommandLine(harness.TestCase):
                 self.assertEqual(code, 1)
                 self.assertIn(str(port), err)
                 self.assertIn("https", err)
+                self.assertIn(f"process {os.getpid()}", err)
+
+    def test_check_beside_the_running_edge(self):
+        origin = self.echo()
+        edge = self.edge(harness.pool(origin.address) + harness.route())
+        code, out, err = self.pqedge("check", edge.config_path)
+        self.assertEqual(code, 0, err)
 
     def test_a_file_that_is_not_there(self):
         for args in (("check", "/nonexistent/edge.toml"), ("--config", "/nonexistent/edge.toml")):
