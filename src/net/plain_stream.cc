@@ -123,8 +123,7 @@ void PlainStream::fail(int code, std::string_view what) {
   above_mark_ = false;
 }
 
-// ---- reading
-// -------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 IoResult PlainStream::read(MutableBytes into) {
   if (ended_) return {IoStatus::end_of_stream};
@@ -160,8 +159,7 @@ void PlainStream::resume_reading() {
   if (readable_) owe(kReadableOwed);
 }
 
-// ---- writing
-// -------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 void PlainStream::write(Slice slice) {
   if (broken_ || slice.empty()) return;
@@ -260,8 +258,7 @@ void PlainStream::send_queued() {
   }
 }
 
-// ---- from the loop
-// -------------------------------------------------------------------------------
+// ---- from the loop ------------------------------------------------------------------------------
 
 void PlainStream::on_events(uint32_t events) {
   if (events & kHangup) hangup_ = true;

@@ -214,8 +214,23 @@ TEST(ForBackend, WhatIsSwitchedOffIsStillDroppedFromClients) {
   EXPECT_EQ(trusted.left(), (Lines{"X-Forwarded-For: 6.6.6.6", "Forwarded: for=6.6.6.6"}));
 }
 
-// ---- answers
-// -------------------------------------------------------------------------------------
+TEST(ForBackend, TheClientsConnectionIsTold) {
+  IdentitySettings settings = Forwarded::trusting("198.51.100.0/24");
+  settings.tls_fields = true;
+  const FieldList claims = {
+      {"X-TLS-Group", "claimed"}, {"X_TLS_Group", "x"}, {"X-HTTP-Version", "9"}};
+  const Forwarded client(claims, "192.0.2.7:1", settings, Version::http2);
+  EXPECT_EQ(client.of("X-HTTP-Version"), Lines{"HTTP/2"});
+  EXPECT_EQ(client.of("X-TLS-Group"), Lines{""});  // of the facts, which name none here
+  EXPECT_EQ(client.of("X_TLS_Group"), Lines{});
+  // An edge in front of us speaks of the client; we would speak of the edge.
+  const Forwarded edge(claims, "198.51.100.1:1", settings, Version::http2);
+  EXPECT_EQ(edge.of("X-HTTP-Version"), Lines{"9"});
+  EXPECT_EQ(edge.of("X-TLS-Group"), Lines{"claimed"});
+  EXPECT_EQ(edge.of("X_TLS_Group"), Lines{});
+}
+
+// ---- answers ------------------------------------------------------------------------------------
 
 Response make_response(Arena& arena, const FieldList& fields, uint16_t status = 200) {
   Response r(arena);
@@ -301,8 +316,7 @@ TEST(CheckResponse, RefusesTwoLengthsAndOddStatuses) {
   EXPECT_EQ(status({{"Connection", std::string(1025, ',')}}), 502);
 }
 
-// ---- trailers
-// ------------------------------------------------------------------------------------
+// ---- trailers -----------------------------------------------------------------------------------
 
 TEST(Trailers, CarryNothingThatFramesRoutesOrIdentifies) {  // RFC 9110 6.5.1
   Arena arena;

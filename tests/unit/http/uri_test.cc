@@ -162,8 +162,7 @@ TEST(CanonicalPath, DeepNestingIsDecodedInLinearTime) {
   EXPECT_EQ(canonical(raw + "2e."), kRefused);
 }
 
-// ---- the whole request
-// ---------------------------------------------------------------------------
+// ---- the whole request --------------------------------------------------------------------------
 
 struct Outcome {
   uint16_t status;

@@ -18,8 +18,7 @@
 namespace pqedge::net {
 namespace {
 
-// ---- messages from other threads
-// -----------------------------------------------------------------
+// ---- messages from other threads ----------------------------------------------------------------
 
 // Run under ThreadSanitizer too.
 TEST(LoopPost, TasksOfEachThreadKeepTheirOrder) {
@@ -99,8 +98,7 @@ TEST(LoopPost, StopFromAnotherThreadWakesTheLoop) {
   stopper.join();
 }
 
-// ---- timers
-// --------------------------------------------------------------------------------------
+// ---- timers -------------------------------------------------------------------------------------
 
 // The lazy heap against std::multimap: timers are armed, moved both ways and disarmed at random,
 // some from inside a callback, and fire when the model says.
@@ -252,8 +250,7 @@ TEST(LoopTimers, MovesToAnotherLoop) {
   EXPECT_EQ(fired, 1);
 }
 
-// ---- the end of a turn
-// ---------------------------------------------------------------------------
+// ---- the end of a turn --------------------------------------------------------------------------
 
 struct Note {
   std::string* log;
@@ -329,8 +326,7 @@ TEST(LoopDeferred, WorkMayDestroyOtherWorkOfTheSameTurn) {
   EXPECT_EQ(log, "");
 }
 
-// ---- sources
-// -------------------------------------------------------------------------------------
+// ---- sources ------------------------------------------------------------------------------------
 
 struct Pipe {
   Pipe() {
