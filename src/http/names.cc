@@ -72,6 +72,57 @@ constexpr Table make_table() {
 }
 constexpr Table kTable = make_table();
 
+// ---- the comparison without case
+// ------------------------------------------------------------------------------
+
+// A name as words to compare with: the bits that differ from it must be those of a letter's case.
+struct Pattern {
+  static constexpr size_t kSize = 32;
+  static_assert(kLongest <= kSize);
+
+  std::array<char, kSize> lower{};
+  std::array<char, kSize> fixed{};  // per byte: the bits that may not differ
+  size_t size = 0;                  // 0: no name at all
+
+  template <typename Word>
+  bool same(const char* s, size_t at) const {
+    Word given, wanted, mask;
+    std::memcpy(&given, s + at, sizeof(Word));
+    std::memcpy(&wanted, lower.data() + at, sizeof(Word));
+    std::memcpy(&mask, fixed.data() + at, sizeof(Word));
+    return ((given ^ wanted) & mask) == 0;
+  }
+
+  // Two words that overlap cover each length.
+  bool matches(std::string_view s) const {
+    const size_t n = s.size();
+    const char* const p = s.data();
+    if (n != size) return false;
+    if (n >= 16) {
+      return same<uint64_t>(p, 0) && same<uint64_t>(p, 8) && same<uint64_t>(p, n - 16) &&
+             same<uint64_t>(p, n - 8);
+    }
+    if (n >= 8) return same<uint64_t>(p, 0) && same<uint64_t>(p, n - 8);
+    if (n >= 4) return same<uint32_t>(p, 0) && same<uint32_t>(p, n - 4);
+    return same<uint16_t>(p, 0) && same<uint16_t>(p, n - 2);
+  }
+};
+
+constexpr std::array<Pattern, kNames> make_patterns() {
+  std::array<Pattern, kNames> patterns{};
+  for (size_t i = 1; i < kNames; ++i) {
+    Pattern& p = patterns[i];
+    p.size = kLower[i].size();
+    for (size_t k = 0; k < p.size; ++k) {
+      const char c = kLower[i][k];
+      p.lower[k] = c;
+      p.fixed[k] = static_cast<char>(c >= 'a' && c <= 'z' ? 0xdf : 0xff);
+    }
+  }
+  return patterns;
+}
+constexpr std::array<Pattern, kNames> kPatterns = make_patterns();
+
 // ---- character classes
 // ---------------------------------------------------------------------------
 
@@ -109,13 +160,7 @@ bool is_value_byte(char c) {
 Name known_name(std::string_view name) {
   if (name.size() < kShortest || name.size() > kLongest) return Name::other;
   const uint8_t i = kTable.names[slot(name.data(), name.size(), kTable.seed)];
-  const std::string_view lower = kLower[i];
-  if (lower.size() != name.size()) return Name::other;
-  if (std::memcmp(name.data(), lower.data(), name.size()) == 0 ||
-      std::memcmp(name.data(), kCanonical[i].data(), name.size()) == 0 || iequals(name, lower)) {
-    return static_cast<Name>(i);
-  }
-  return Name::other;
+  return kPatterns[i].matches(name) ? static_cast<Name>(i) : Name::other;
 }
 
 std::string_view lower_name(Name name) { return kLower[static_cast<size_t>(name)]; }

@@ -61,7 +61,8 @@ BodyReader::Outcome BodyReader::read_trailers(Input& input, const HeadLimits& li
   if (found.status == HeadScanner::Status::error) return {Event::error, {}, found.refusal};
   if (found.size > 2) {
     const std::string_view section = copy_head(bytes.substr(0, found.size), trailers.arena());
-    if (const auto ok = parse_fields(section, HeadKind::trailers, limits, trailers); !ok) {
+    const auto ok = parse_fields(section, found.lines, HeadKind::trailers, limits, trailers);
+    if (!ok) {
       return {Event::error, {}, ok.error()};
     }
   }

@@ -57,8 +57,9 @@ class ClientConnection final : public http::ClientConnection,
   bool step();
   bool drop_stray();
   bool read_head();
-  void take_head(size_t head_size);
-  std::expected<Framing, http::Refusal> read_response(std::string_view head, size_t start_line,
+  void take_head(const HeadScanner::Outcome& found);
+  std::expected<Framing, http::Refusal> read_response(std::string_view head,
+                                                      std::span<const uint32_t> lines,
                                                       http::Response& response) const;
   void take_informational(uint16_t status);
   void begin_answer(const Framing& framing, http::Response& response);

@@ -127,7 +127,7 @@ bool ClientConnection::read_head() {
   const HeadScanner::Outcome found = head_.scan(bytes, head_limits());
   switch (found.status) {
     case HeadScanner::Status::done:
-      take_head(found.size);
+      take_head(found);
       return true;
     case HeadScanner::Status::need_more: {
       constexpr std::string_view kStart = "HTTP/1.";
@@ -141,12 +141,12 @@ bool ClientConnection::read_head() {
   return false;
 }
 
-void ClientConnection::take_head(size_t head_size) {
+void ClientConnection::take_head(const HeadScanner::Outcome& found) {
   http::Response& response = request_->response();
   response.fields.clear();
-  const std::string_view head = copy_head(input_.head().substr(0, head_size), *response.arena);
-  input_.consume_head(head_size);
-  const auto framing = read_response(head, head_.start_line(), response);
+  const std::string_view head = copy_head(input_.head().substr(0, found.size), *response.arena);
+  input_.consume_head(found.size);
+  const auto framing = read_response(head, found.lines, response);
   if (!framing) return refuse(framing.error().reason);
   head_.reset();
   if (response.status < 200) return take_informational(response.status);
@@ -154,13 +154,12 @@ void ClientConnection::take_head(size_t head_size) {
 }
 
 std::expected<Framing, http::Refusal> ClientConnection::read_response(
-    std::string_view head, size_t start_line, http::Response& response) const {
-  const auto line = parse_status_line(head.substr(0, start_line));
+    std::string_view head, std::span<const uint32_t> lines, http::Response& response) const {
+  const auto line = parse_status_line(head.substr(0, lines.front()));
   if (!line) return std::unexpected(line.error());
   response.version = line->version;
   response.status = line->status;
-  const auto parsed =
-      parse_fields(head.substr(start_line + 2), HeadKind::response, head_limits(), response.fields);
+  const auto parsed = parse_fields(head, lines, HeadKind::response, head_limits(), response.fields);
   if (!parsed) return std::unexpected(parsed.error());
   return response_framing(response, method_);
 }

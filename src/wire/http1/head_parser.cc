@@ -1,6 +1,9 @@
 #include "wire/http1/head_parser.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
+#include <memory>
 
 #include "base/text.h"
 #include "http/names.h"
@@ -32,8 +35,23 @@ std::string_view copy_head(std::string_view head, Arena& arena) {
 // ---- the end of the head
 // -------------------------------------------------------------------------
 
-HeadScanner::Outcome HeadScanner::error(uint16_t status, std::string_view reason) const {
-  return {Status::error, 0, {status, reason}};
+namespace {
+
+// Where this thread's latest scan found lines to end: room for n of them.
+uint32_t* line_table(size_t n) {
+  constinit thread_local std::unique_ptr<uint32_t[]> table;
+  constinit thread_local size_t capacity = 0;
+  if (capacity < n) [[unlikely]] {
+    table = std::make_unique_for_overwrite<uint32_t[]>(n);
+    capacity = n;
+  }
+  return table.get();
+}
+
+}  // namespace
+
+HeadScanner::Outcome HeadScanner::error(uint16_t status, std::string_view reason) {
+  return {Status::error, 0, {}, {status, reason}};
 }
 
 HeadScanner::Outcome HeadScanner::too_long(std::string_view reason) const {
@@ -42,44 +60,64 @@ HeadScanner::Outcome HeadScanner::too_long(std::string_view reason) const {
 
 HeadScanner::Outcome HeadScanner::scan(std::string_view so_far, const HeadLimits& limits) {
   const char* const base = so_far.data();
-  const size_t size = so_far.size();
+  // A CR at the end is looked at together with what follows it.
+  const size_t size = so_far.size() - (so_far.ends_with('\r') ? 1 : 0);
+  const bool from_start = scanned_ == 0;
+  const size_t most = limits.max_fields + size_t{kind_ != HeadKind::trailers};
+  uint32_t* const table = line_table(most + 1);
+  size_t line = line_;
+  size_t lines = lines_;
+  const auto keep = [&](size_t scanned) {
+    if (lines_ == 0 && lines > 0 && kind_ != HeadKind::trailers) start_line_ = table[0];
+    scanned_ = static_cast<uint32_t>(scanned);
+    line_ = static_cast<uint32_t>(line);
+    lines_ = static_cast<uint32_t>(lines);
+  };
   size_t at = scanned_;
   while (at < size) {
-    const size_t width = size - at < kBlock ? size - at : kBlock;
-    uint32_t mask =
-        width == kBlock ? control_mask(base + at) : short_mask(base + at, width, control_mask);
-    size_t next = at + width;
-    for (; mask != 0; mask &= mask - 1) {
+    const size_t width = std::min(size - at, kWideBlock);
+    uint64_t mask = width == kWideBlock ? wide_control_mask(base + at)
+                                        : short_wide_control_mask(base + at, width);
+    const size_t next = at + width;
+    while (mask != 0) {
       const size_t cr = at + static_cast<size_t>(std::countr_zero(mask));
-      if (base[cr] != '\r') {
-        if (base[cr] == '\n') return error(400, "line ends in a bare LF");  // RFC 9112 2.2
-        return error(400, base[cr] == '\0' ? "NUL in the head" : "control byte in the head");
+      mask &= mask - 1;
+      if (base[cr] != '\r' || base[cr + 1] != '\n') [[unlikely]] {
+        if (base[cr] == '\t') continue;
+        keep(cr);
+        return bad_byte(base[cr]);
       }
-      if (cr + 1 == size) {  // its LF is still to come
-        scanned_ = static_cast<uint32_t>(cr);
-        return check_partial(size, limits);
+      mask &= mask - 1;  // the LF, if it is in this block
+      if (cr == line) {
+        keep(cr);
+        return found_end(so_far, cr + 2, from_start, limits);
       }
-      if (base[cr + 1] != '\n') return error(400, "bare CR in the head");
-      if (cr == line_) {
-        if (lines_ == 0 && kind_ != HeadKind::trailers) return error(400, "empty start line");
-        return {Status::done, cr + 2, {}};
-      }
-      if (lines_++ == 0 && kind_ != HeadKind::trailers) {
-        start_line_ = static_cast<uint32_t>(cr);
-      }
-      line_ = static_cast<uint32_t>(cr + 2);
-      if (lines_ > limits.max_fields + uint64_t{kind_ != HeadKind::trailers}) {
+      if (lines == most) {
+        keep(cr);
         return too_long("too many fields");
       }
-      // The LF needs no look of its own.
-      if (cr + 2 > next) next = cr + 2;
-      mask &= mask - 1;
-      if (mask == 0) break;
+      table[lines++] = static_cast<uint32_t>(cr);
+      line = cr + 2;
     }
-    at = next;
+    at = std::max(next, line);
   }
-  scanned_ = static_cast<uint32_t>(at);
-  return check_partial(size, limits);
+  keep(at);
+  return check_partial(so_far.size(), limits);
+}
+
+// RFC 9112 2.2.
+HeadScanner::Outcome HeadScanner::bad_byte(char c) const {
+  if (c == '\n') return error(400, "line ends in a bare LF");
+  if (c == '\r') return error(400, "bare CR in the head");
+  return error(400, c == '\0' ? "NUL in the head" : "control byte in the head");
+}
+
+HeadScanner::Outcome HeadScanner::found_end(std::string_view so_far, size_t size, bool from_start,
+                                            const HeadLimits& limits) {
+  if (lines_ == 0 && kind_ != HeadKind::trailers) return error(400, "empty start line");
+  // Other scans of this thread had the table meanwhile.
+  if (!from_start) return HeadScanner(kind_).scan(so_far.substr(0, size), limits);
+  return {Status::done, size, {line_table(0), lines_}, {}};
 }
 
 // Limits hold while the head is incomplete, so that it need never be kept whole to be refused.
@@ -89,12 +127,12 @@ HeadScanner::Outcome HeadScanner::check_partial(size_t size, const HeadLimits& l
       if (kind_ == HeadKind::request) return error(414, "request line too long");
       return too_long("status line too long");
     }
-    return {Status::need_more, 0, {}};
+    return {Status::need_more, 0, {}, {}};
   }
   // A field line is its name and value, four bytes or more around them, and counts 32 more.
   const uint64_t section = size - start_line_;
   if (section > uint64_t{limits.max_bytes} + 2 * kStartLineRest) return too_long("head too large");
-  return {Status::need_more, 0, {}};
+  return {Status::need_more, 0, {}, {}};
 }
 
 // ---- start lines
@@ -176,50 +214,68 @@ Refusal bad_name(std::string_view name, uint16_t status) {
   return {status, "invalid byte in a field name"};
 }
 
-// Start of the text in [p, end) without the spaces and tabs around it (RFC 9112 5.1).
-std::string_view trimmed(const char* p, const char* end) {
-  while (p != end && is_blank(*p)) ++p;
-  while (p != end && is_blank(end[-1])) --end;
+// The text in [p, end) without the spaces and tabs around it (RFC 9112 5.1). At `end` stands the CR
+// of the line, or its colon.
+inline std::string_view trimmed(const char* p, const char* end) {
+  while (is_blank(*p)) ++p;
+  if (p >= end) return {end, 0};
+  while (is_blank(end[-1])) --end;
   return {p, static_cast<size_t>(end - p)};
 }
 
-// The first c at or after p: it is known to come.
-const char* find(const char* p, char c) {
-  for (;; p += kBlock) {
-    if (const uint32_t mask = equal_mask(p, c); mask != 0) return p + std::countr_zero(mask);
+// Whether the n bytes at p, with padding after them, are a token.
+bool is_name(const char* p, size_t n) {
+  if (n - 1 < kBlock) {
+    const uint32_t mask = unusual_name_mask(p) & ((2u << (n - 1)) - 1);
+    if (mask == 0) [[likely]]
+      return true;
   }
+  return http::is_token({p, n});
+}
+
+// The colon of a line, or `end`.
+inline const char* find_colon(const char* p, const char* end) {
+  for (; p < end; p += kBlock) {
+    if (const uint32_t mask = equal_mask(p, ':'); mask != 0) {
+      return std::min(p + std::countr_zero(mask), end);
+    }
+  }
+  return end;
 }
 
 }  // namespace
 
-std::expected<void, Refusal> parse_fields(std::string_view section, HeadKind kind,
-                                          const HeadLimits& limits, http::Fields& fields) {
-  const uint16_t bad = kind == HeadKind::response ? 502 : 400;
-  const uint16_t large = kind == HeadKind::response ? 502 : 431;
-  const char* p = section.data();
-  const char* const last = p + section.size() - 2;  // the empty line
-  uint64_t size = 0;
-  while (p != last) {
-    const char* const end = find(p, '\r');
-    const auto* const colon =
-        static_cast<const char*>(std::memchr(p, ':', static_cast<size_t>(end - p)));
-    if (colon == nullptr) {
-      if (is_blank(*p)) return refuse(bad, "folded field line");
-      return refuse(bad, "field line without a colon");
+std::expected<void, Refusal> parse_fields(std::string_view head, std::span<const uint32_t> lines,
+                                          HeadKind kind, const HeadLimits& limits,
+                                          http::Fields& fields) {
+  const bool response = kind == HeadKind::response;
+  const uint16_t bad = response ? 502 : 400;
+  const char* p = head.data();
+  if (kind != HeadKind::trailers) {
+    p += lines.front() + 2;
+    lines = lines.subspan(1);
+  }
+  size_t size = 32 * lines.size();
+  for (const uint32_t line_end : lines) {
+    const char* const end = head.data() + line_end;
+    const char* const colon = find_colon(p, end);
+    if (colon == end) [[unlikely]] {
+      return refuse(bad, is_blank(*p) ? "folded field line" : "field line without a colon");
     }
     std::string_view name(p, static_cast<size_t>(colon - p));
-    // RFC 9112 5.1: refused in a request, removed from a response.
-    if (kind == HeadKind::response && !is_blank(*p)) name = trimmed(p, colon);
+    if (response && is_blank(colon[-1]) && !is_blank(*p)) [[unlikely]] {
+      name = trimmed(p, colon);  // RFC 9112 5.1: refused in a request, removed from a response
+    }
     const std::string_view value = trimmed(colon + 1, end);
     const http::Name id = http::known_name(name);
-    if (id == http::Name::other && !http::is_token(name)) {
+    if (id == http::Name::other && !is_name(name.data(), name.size())) [[unlikely]] {
       return std::unexpected(bad_name(name, bad));
     }
-    size += name.size() + value.size() + 32;
-    if (size > limits.max_bytes) return refuse(large, "head too large");
+    size += name.size() + value.size();
     fields.push({name, value, id});
     p = end + 2;
   }
+  if (size > limits.max_bytes) return refuse(response ? 502 : 431, "head too large");
   return {};
 }
 

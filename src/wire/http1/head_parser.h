@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <span>
 #include <string_view>
 
 #include "http/fields.h"
@@ -27,14 +28,17 @@ inline constexpr size_t kHeadPadding = 16;
 std::string_view copy_head(std::string_view head, Arena& arena);
 
 // Finds the end of a head in bytes that arrive in pieces, and refuses what can never become one:
-// every byte is looked at once, whatever the pieces. After `done` each line ends in CRLF and holds
-// no other control byte than HTAB.
+// every byte is looked at once, whatever the pieces (a head that came in several a second time,
+// when it is whole). After `done` each line ends in CRLF and holds no other control byte than HTAB.
 class HeadScanner {
  public:
   enum class Status : uint8_t { need_more, done, error };
   struct Outcome {
     Status status;
-    size_t size = 0;        // done: bytes of the head, its empty line included
+    size_t size = 0;  // done: bytes of the head, its empty line included
+    // done: where the CR of each line is, but for the empty one. Valid until the next scan of this
+    // thread.
+    std::span<const uint32_t> lines;
     http::Refusal refusal;  // error
   };
 
@@ -48,7 +52,10 @@ class HeadScanner {
   size_t start_line() const { return start_line_; }
 
  private:
-  Outcome error(uint16_t status, std::string_view reason) const;
+  static Outcome error(uint16_t status, std::string_view reason);
+  Outcome bad_byte(char c) const;
+  Outcome found_end(std::string_view so_far, size_t size, bool from_start,
+                    const HeadLimits& limits);
   Outcome too_long(std::string_view reason) const;
   Outcome check_partial(size_t size, const HeadLimits& limits) const;
 
@@ -74,9 +81,11 @@ struct StatusLine {
 };
 std::expected<StatusLine, http::Refusal> parse_status_line(std::string_view line);
 
-// Appends the fields of a section: complete lines that a HeadScanner has passed, the empty line
-// included. Fields are views into `section`, which has kHeadPadding readable bytes after it.
-std::expected<void, http::Refusal> parse_fields(std::string_view section, HeadKind kind,
+// Appends the fields of a head that a HeadScanner has passed, with the lines that it found; a start
+// line is passed over. Fields are views into `head`, which has kHeadPadding readable bytes after
+// it.
+std::expected<void, http::Refusal> parse_fields(std::string_view head,
+                                                std::span<const uint32_t> lines, HeadKind kind,
                                                 const HeadLimits& limits, http::Fields& fields);
 
 }  // namespace pqedge::http1

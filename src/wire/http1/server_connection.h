@@ -78,8 +78,9 @@ class ServerConnection final : public http::ServerConnection,
   bool check_start_line(std::string_view bytes);
   http::Request& open_request();
   void refuse_head(uint16_t status, std::string_view reason);
-  void begin_request(size_t head_size);
-  std::expected<Framing, http::Refusal> read_request(std::string_view head, size_t start_line,
+  void begin_request(const HeadScanner::Outcome& found);
+  std::expected<Framing, http::Refusal> read_request(std::string_view head,
+                                                     std::span<const uint32_t> lines,
                                                      http::Request& request);
   bool read_body();
   bool drop_body();

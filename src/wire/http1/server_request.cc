@@ -153,7 +153,7 @@ bool ServerConnection::read_head() {
   const HeadScanner::Outcome found = head_.scan(bytes, head_limits());
   switch (found.status) {
     case HeadScanner::Status::done:
-      begin_request(found.size);
+      begin_request(found);
       return true;
     case HeadScanner::Status::need_more:
       if (!check_start_line(bytes)) return true;
@@ -211,12 +211,12 @@ http::Request& ServerConnection::open_request() {
   return *message_;
 }
 
-void ServerConnection::begin_request(size_t head_size) {
+void ServerConnection::begin_request(const HeadScanner::Outcome& found) {
   http::Request& request = open_request();
-  const std::string_view head = copy_head(input_.head().substr(0, head_size), *request.arena);
-  input_.consume_head(head_size);
+  const std::string_view head = copy_head(input_.head().substr(0, found.size), *request.arena);
+  input_.consume_head(found.size);
   set_clock(Clock::none, 0);
-  const auto framing = read_request(head, head_.start_line(), request);
+  const auto framing = read_request(head, found.lines, request);
   if (!framing) return refuse(framing.error().status, framing.error().reason);
   keep_alive_ = framing->keep_alive;
   continue_due_ = request.expects_continue;
@@ -236,14 +236,12 @@ void ServerConnection::begin_request(size_t head_size) {
   request_->on_head(false);
 }
 
-std::expected<Framing, http::Refusal> ServerConnection::read_request(std::string_view head,
-                                                                     size_t start_line,
-                                                                     http::Request& request) {
-  const auto line = parse_request_line(head.substr(0, start_line), limits_->max_target);
+std::expected<Framing, http::Refusal> ServerConnection::read_request(
+    std::string_view head, std::span<const uint32_t> lines, http::Request& request) {
+  const auto line = parse_request_line(head.substr(0, lines.front()), limits_->max_target);
   if (!line) return std::unexpected(line.error());
   take_start_line(*line, request);
-  const auto parsed =
-      parse_fields(head.substr(start_line + 2), HeadKind::request, head_limits(), request.fields);
+  const auto parsed = parse_fields(head, lines, HeadKind::request, head_limits(), request.fields);
   if (!parsed) return std::unexpected(parsed.error());
   auto framing = request_framing(request);
   if (!framing) return framing;

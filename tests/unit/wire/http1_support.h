@@ -1,8 +1,6 @@
 // A server or client codec on a fake stream, with the exchange's side recorded as text.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <format>
 #include <functional>
 #include <list>
