@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <format>
 #include <vector>
 
@@ -93,16 +94,35 @@ size_t utf8_sequence(std::string_view s, uint32_t& code_point) {
   return 0;
 }
 
+constexpr uint64_t kOnes = 0x0101010101010101;
+constexpr uint64_t kHighs = 0x8080808080808080;
+
+// Non-zero if a byte of `word` is zero. Bytes above the lowest zero may be wrong: good for "any".
+constexpr uint64_t any_zero(uint64_t word) { return (word - kOnes) & ~word & kHighs; }
+
+// Bytes at the front that stand for themselves in a JSON string, eight at a time.
+size_t plain_prefix(std::string_view s) {
+  size_t n = 0;
+  for (; n + 8 <= s.size(); n += 8) {
+    uint64_t word;
+    std::memcpy(&word, s.data() + n, sizeof word);
+    const uint64_t below_space = (word - kOnes * 0x20) & ~word;
+    const uint64_t special = word | below_space | any_zero(word ^ (kOnes * '"')) |
+                             any_zero(word ^ (kOnes * '\\')) | any_zero(word ^ (kOnes * 0x7f));
+    if ((special & kHighs) != 0) break;
+  }
+  for (; n < s.size(); ++n) {
+    const auto c = static_cast<uint8_t>(s[n]);
+    if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\') break;
+  }
+  return n;
+}
+
 }  // namespace
 
 void append_json_escaped(std::string& out, std::string_view s) {
   while (!s.empty()) {
-    size_t plain = 0;
-    while (plain < s.size()) {
-      const auto c = static_cast<uint8_t>(s[plain]);
-      if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\') break;
-      ++plain;
-    }
+    const size_t plain = plain_prefix(s);
     out.append(s.substr(0, plain));
     s.remove_prefix(plain);
     if (s.empty()) return;

@@ -50,6 +50,21 @@ struct Packed {
   bool resumed;
 };
 
+// Most texts are short: two moves that overlap instead of a call.
+void copy_text(uint8_t* to, const char* from, size_t size) {
+  if (size > 16) {
+    std::memcpy(to, from, size);
+  } else if (size >= 8) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + size - 8, from + size - 8, 8);
+  } else if (size >= 4) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + size - 4, from + size - 4, 4);
+  } else {
+    for (size_t i = 0; i < size; ++i) to[i] = static_cast<uint8_t>(from[i]);
+  }
+}
+
 void append_number(std::string& out, std::string_view name, uint64_t value) {
   char digits[20];
   const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
@@ -108,7 +123,7 @@ void pack(const AccessRecord& record, uint8_t* to) {
     const std::string_view text = record.*kTexts[i].member;
     p.lengths[i] = static_cast<uint32_t>(std::min<size_t>(text.size(), UINT32_MAX));
     const size_t kept = std::min<size_t>(text.size(), kTexts[i].most);
-    if (kept > 0) std::memcpy(at, text.data(), kept);
+    copy_text(at, text.data(), kept);
     at += kept;
   }
   std::memcpy(to, &p, sizeof p);

@@ -72,7 +72,7 @@ TEST(ByteRing, RoundsUpToAPowerOfTwo) { EXPECT_EQ(ByteRing(1000).capacity(), 102
 
 TEST(ByteRing, OneThreadWritesWhileAnotherReads) {
   ByteRing ring(1024);
-  constexpr unsigned kCount = 200'000;
+  constexpr unsigned kCount = 50'000;
   std::thread writer([&] {
     for (unsigned i = 0; i < kCount;) {
       if (push(ring, message(i))) {
