@@ -32,6 +32,7 @@ inline constexpr uint8_t kEndStream = 0x1;
 inline constexpr uint8_t kAck = 0x1;
 inline constexpr uint8_t kEndHeaders = 0x4;
 inline constexpr uint8_t kPadded = 0x8;
+inline constexpr uint8_t kPriority = 0x20;
 }  // namespace flag
 
 // RFC 9113 7.

@@ -16,9 +16,13 @@ FrameScanner::Result FrameScanner::scan(Bytes bytes, Nanos now) {
       continue;
     }
     if (payload_left_ > 0) {
-      const size_t n = std::min(payload_left_, bytes.size() - at);
+      const Bytes part = bytes.subspan(at, std::min(payload_left_, bytes.size() - at));
+      const size_t n = watch_strings_ ? pass_payload(part) : part.size();
       payload_left_ -= n;
       at += n;
+      if (n < part.size()) {
+        return {at, Stop::long_string, {}, frame_.stream_id, strings_.at_path()};
+      }
       if (payload_left_ == 0) end_frame();
       continue;
     }
@@ -37,11 +41,32 @@ FrameScanner::Result FrameScanner::scan(Bytes bytes, Nanos now) {
     }
     header_have_ = 0;
     at += n;
-    frame_ = frame;
-    payload_left_ = frame.length;
-    if (payload_left_ == 0) end_frame();
+    begin_frame(frame);
   }
   return {at};
+}
+
+void FrameScanner::begin_frame(const FrameHeader& frame) {
+  frame_ = frame;
+  payload_left_ = frame.length;
+  if (frame.type == FrameType::headers) {
+    // Padding and the old priority fields (RFC 9113 6.2) are not part of the block. A block that
+    // is both padded and continued is not looked at.
+    const bool continued = (frame.flags & flag::kEndHeaders) == 0;
+    watch_strings_ = continued && (frame.flags & flag::kPadded) == 0;
+    skip_ = (frame.flags & flag::kPriority) != 0 ? 5 : 0;
+    strings_.begin();
+  } else if (frame.type != FrameType::continuation) {
+    watch_strings_ = false;
+  }
+  if (payload_left_ == 0) end_frame();
+}
+
+// How much of a part of a field block nghttp2 may have.
+size_t FrameScanner::pass_payload(Bytes part) {
+  const size_t skipped = std::min(skip_, part.size());
+  skip_ -= skipped;
+  return skipped + strings_.pass(part.subspan(skipped));
 }
 
 void FrameScanner::end_frame() {

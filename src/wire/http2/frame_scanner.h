@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "wire/http2/flood_budget.h"
 #include "wire/http2/frame.h"
+#include "wire/http2/hpack_strings.h"
 
 namespace pqedge::http2 {
 
@@ -23,12 +24,14 @@ class FrameScanner {
     old_stream,  // HEADERS on `stream_id`, which is not above all before it: the caller judges, and
                  // calls permit() to go on
     long_block,  // a field block of more than the limit of encoded bytes
+    long_string  // a string in a field block that nghttp2 does not decode; the scan is over
   };
   struct Result {
     size_t size = 0;  // bytes that nghttp2 may be given; the frame that stopped us is not in it
     Stop stop = Stop::none;
     Charge charge{};
     uint32_t stream_id = 0;
+    bool in_path = false;  // the long string is the value of ":path"
   };
 
   // `max_block`: encoded bytes of one field block, HEADERS and its CONTINUATIONs together.
@@ -43,6 +46,7 @@ class FrameScanner {
   // outside of one. The clock of slow heads.
   Nanos head_began() const { return head_began_; }
   void expect_preface(Nanos now) { head_began_ = now; }
+  void forget_head() { head_began_ = kNever; }
   uint32_t highest_stream() const { return highest_stream_; }
 
  private:
@@ -52,6 +56,8 @@ class FrameScanner {
     charged_ = charge;
     return budget_.spend(charge, now);
   }
+  size_t pass_payload(Bytes rest);
+  void begin_frame(const FrameHeader& frame);
   void end_frame();
 
   FloodBudget& budget_;
@@ -62,6 +68,9 @@ class FrameScanner {
   uint8_t header_[kFrameHeaderSize] = {};
   FrameHeader frame_;      // the frame whose payload is passing
   size_t block_size_ = 0;  // encoded bytes of the open field block
+  HpackStrings strings_;   // of a block that is continued
+  bool watch_strings_ = false;
+  size_t skip_ = 0;  // bytes of the payload before the block
   Nanos head_began_ = kNever;
   uint32_t highest_stream_ = 0;
   uint32_t permitted_ = 0;

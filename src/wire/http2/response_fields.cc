@@ -56,8 +56,9 @@ std::span<const nghttp2_nv> FieldBlock::response(const http::Response& response)
 
   // The length of a body that follows is ours to say. Without one the field tells what GET would
   // have had (HEAD, 304), and it has no place in 1xx and 204 (RFC 9110 8.6).
-  const bool ours = response.body == http::BodyKind::length;
-  const bool theirs = response.body == http::BodyKind::none && status >= 200 && status != 204;
+  const bool may = status >= 200 && status != 204;
+  const bool ours = may && response.body == http::BodyKind::length;
+  const bool theirs = may && response.body == http::BodyKind::none;
   if (ours) {
     const auto end =
         std::to_chars(length_.data(), length_.data() + length_.size(), response.content_length).ptr;

@@ -102,7 +102,7 @@ void Connection::on_readable() {
 
 // False: the connection has ended for us.
 bool Connection::receive(const ChunkRef& chunk, Bytes bytes) {
-  while (!bytes.empty() && state_ < State::lingering) {
+  while (!bytes.empty() && state_ < State::lingering && !input_stopped_) {
     const FrameScanner::Result scanned = scanner_.scan(bytes, loop_.now());
     if (scanned.size > 0 && !feed(chunk, bytes.first(scanned.size))) return false;
     bytes = bytes.subspan(scanned.size);
@@ -121,6 +121,9 @@ bool Connection::receive(const ChunkRef& chunk, Bytes bytes) {
         kHeaderBombs.add();
         fail({ErrorCode::enhance_your_calm, http::Abort::flood, "field block too long"});
         return false;
+      case FrameScanner::Stop::long_string:
+        if (!stop_input(scanned.in_path)) return false;
+        break;
     }
   }
   if (state_ < State::lingering) {
@@ -180,6 +183,27 @@ bool Connection::judge_old_stream(uint32_t stream_id) {
   }
   fail({ErrorCode::protocol_error, http::Abort::protocol_error, "HEADERS on a lower stream"});
   return false;
+}
+
+// A string that nghttp2 cannot decode: the request gets its answer, but with it the state of the
+// decoder is lost (RFC 9113 4.3), so the connection ends when the requests that run have ended.
+bool Connection::stop_input(bool in_path) {
+  if (decoding_ == nullptr) {  // no request that could be answered
+    fail({ErrorCode::enhance_your_calm, http::Abort::flood, "field too long"});
+    return false;
+  }
+  input_stopped_ = true;
+  scanner_.forget_head();
+  deliver_staged();
+  ServerStream& s = *std::exchange(decoding_, nullptr);
+  if (state_ == State::open) state_ = State::notified;
+  finish_drain();
+  if (in_path) {
+    s.refuse(414, "request target too long");
+  } else {
+    s.refuse(431, "field too large");
+  }
+  return true;
 }
 
 void Connection::deliver_staged() {

@@ -90,6 +90,7 @@ class Connection final : public http::ServerConnection, private net::StreamHandl
   bool receive(const ChunkRef& chunk, Bytes bytes);
   bool feed(const ChunkRef& chunk, Bytes bytes);
   bool judge_old_stream(uint32_t stream_id);
+  bool stop_input(bool in_path);
   void deliver_staged();
   void on_transport_end();
 
@@ -143,8 +144,9 @@ class Connection final : public http::ServerConnection, private net::StreamHandl
   uint32_t open_count_ = 0;  // streams that are not released
   uint64_t requests_ = 0;
   size_t linger_left_ = kLingerBytes;
-  bool errors_sent_ = false;  // nghttp2 ended the session with an error
-  uint64_t written_ = 0;      // bytes given to the transport
+  bool input_stopped_ = false;  // what comes is dropped, what runs is finished
+  bool errors_sent_ = false;    // nghttp2 ended the session with an error
+  uint64_t written_ = 0;        // bytes given to the transport
   std::string_view end_reason_;
   Failure failure_;
 

@@ -18,8 +18,6 @@ nghttp2_ssize read_source(nghttp2_session*, int32_t, uint8_t*, size_t length, ui
 // RFC 9113 7. `refused` promises that nothing was processed, so a client may send it again.
 ErrorCode error_code(http::Abort why) {
   switch (why) {
-    case http::Abort::none:
-      return ErrorCode::no_error;
     case http::Abort::cancelled:
     case http::Abort::timed_out:
       return ErrorCode::cancel;
@@ -30,6 +28,7 @@ ErrorCode error_code(http::Abort why) {
     case http::Abort::too_large:
     case http::Abort::flood:
       return ErrorCode::enhance_your_calm;
+    case http::Abort::none:  // NO_ERROR would look like a clean end
     case http::Abort::connection_lost:
     case http::Abort::internal_error:
       break;

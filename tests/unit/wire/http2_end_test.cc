@@ -8,7 +8,7 @@ namespace {
 
 TEST(Http2End, AbortsAndTheirCodes) {  // RFC 9113 7
   const std::pair<http::Abort, uint32_t> cases[] = {
-      {http::Abort::none, NGHTTP2_NO_ERROR},
+      {http::Abort::none, NGHTTP2_INTERNAL_ERROR},
       {http::Abort::cancelled, NGHTTP2_CANCEL},
       {http::Abort::connection_lost, NGHTTP2_INTERNAL_ERROR},
       {http::Abort::protocol_error, NGHTTP2_PROTOCOL_ERROR},

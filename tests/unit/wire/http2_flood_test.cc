@@ -201,6 +201,44 @@ TEST(Http2Flood, HeadTooLargeIsAnswered) {
   EXPECT_EQ(kHeadsTooLarge.value(), before + 1);
 }
 
+// K32: a single field of more than nghttp2 decodes, which would be a COMPRESSION_ERROR to it. The
+// request is answered, what runs is finished, and then the connection ends.
+TEST(Http2Flood, FieldTooLargeToDecodeIsAnswered) {
+  for (const bool path : {false, true}) {
+    for (const size_t cut : {SIZE_MAX, size_t{1000}, size_t{1}}) {
+      Server server;
+      server.at_end = [](Exchange& e) { e.start(); };
+      server.start();
+      server.stream->largest_read = cut;
+      server.receive(client_preface() + headers(0));
+      const std::string huge = (path ? std::string("\x82\x87\x04") : get_block() + '\0') +
+                               literal("x", std::string(70'000, 'v')).substr(path ? 3 : 1);
+      std::string bytes = frame(FrameType::headers, flag::kEndStream, 3, huge.substr(0, 16'384));
+      for (size_t at = 16'384; at < huge.size(); at += 16'384) {
+        bytes += frame(FrameType::continuation, at + 16'384 >= huge.size() ? flag::kEndHeaders : 0,
+                       3, huge.substr(at, 16'384));
+      }
+      server.take_sent();
+      server.receive(bytes);
+      ASSERT_EQ(server.exchanges.size(), 2u);
+      EXPECT_EQ(server.exchange(1).bad_status, path ? 414 : 431);
+      EXPECT_EQ(server.exchange(1).request().method, http::Method::get);
+      EXPECT_TRUE(server.exchange(1).finished);
+      EXPECT_FALSE(server.stream->shut);
+      server.exchange(0).send("done");
+      server.exchange(0).stream().send_end(nullptr);
+      server.turn();
+      EXPECT_TRUE(server.exchange(0).finished);
+      EXPECT_TRUE(server.stream->shut);
+      std::vector<FrameType> types;
+      for (const auto& f : server.frames()) types.push_back(f.head.type);
+      EXPECT_EQ(types,
+                (std::vector<FrameType>{FrameType::goaway, FrameType::headers, FrameType::data,
+                                        FrameType::rst_stream, FrameType::data}));
+    }
+  }
+}
+
 TEST(Http2Flood, TooManyFieldsAreAnswered) {
   Server server;
   server.start();

@@ -320,8 +320,8 @@ TEST(Http2Answer, LengthOfWhatIsNotSent) {  // RFC 9110 8.6
     std::string expected;
   };
   for (const Case& c : {Case{200, BodyKind::none, "123"}, Case{304, BodyKind::none, "123"},
-                        Case{204, BodyKind::none, ""}, Case{200, BodyKind::stream, ""},
-                        Case{200, BodyKind::length, "7"}}) {
+                        Case{204, BodyKind::none, ""}, Case{204, BodyKind::length, ""},
+                        Case{200, BodyKind::stream, ""}, Case{200, BodyKind::length, "7"}}) {
     Server server;
     server.at_end = [&](Exchange& e) {
       e.response.status = c.status;

@@ -93,6 +93,46 @@ TEST_F(Scan, LongBlockOverContinuations) {  // RFC 9113 10.5.1
             FrameScanner::Stop::long_block);
 }
 
+// Strings that nghttp2 does not decode are found before it sees their length, whatever is before
+// them in the block (RFC 7541 5.1, 5.2, 6).
+TEST(HpackStrings, FindsTheLongOne) {
+  const std::string before = std::string("\x82") +             // indexed
+                             "\xff\x80\x01" +                  // indexed, 127 + 128
+                             "\x3f\xe1\x1f" +                  // table size 4096
+                             test::literal("name", "value") +  // new name
+                             test::literal("n", std::string(300, 'x')) +
+                             std::string("\x0f\x01\x00", 3) +  // indexed name 16, empty value
+                             "\x10" + test::literal("a", "b").substr(1) +
+                             std::string("\x40\x00\x00", 3);  // empty name and value
+  const std::pair<std::string, bool> longs[] = {
+      {test::literal("long", std::string(66'000, 'v')), false},
+      {test::literal(std::string(66'000, 'v'), "name"), false},
+      {"\x44" + test::literal("", std::string(66'000, 'v')).substr(2), true},
+      {"\x05\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", true},
+  };
+  for (const auto& [last, path] : longs) {
+    const std::string all = before + last;
+    for (const size_t cut : {size_t{1}, size_t{2}, size_t{7}, all.size()}) {
+      HpackStrings s;
+      s.begin();
+      size_t passed = 0;
+      for (size_t at = 0; at < all.size(); at += cut) {
+        const auto part = as_bytes(std::string_view(all).substr(at, cut));
+        const size_t n = s.pass(part);
+        passed += n;
+        if (n < part.size()) break;
+      }
+      EXPECT_GT(passed, before.size()) << cut;
+      EXPECT_LT(passed, before.size() + 12) << cut;
+      EXPECT_EQ(s.at_path(), path);
+    }
+  }
+  HpackStrings good;
+  good.begin();
+  const std::string all = before + test::literal("long", std::string(65'536, 'v')) + before;
+  EXPECT_EQ(good.pass(as_bytes(all)), all.size());
+}
+
 TEST_F(Scan, ClockOfTheHeadRunsFromHeadersToEndHeaders) {
   scanner.expect_preface(kStart);
   EXPECT_EQ(scanner.head_began(), kStart);
