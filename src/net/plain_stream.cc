@@ -203,6 +203,9 @@ void PlainStream::notify_below(size_t low) {
 }
 
 void PlainStream::flush() {
+  // An accepted socket can answer before its first event was heard (and be closed then); one that is
+  // still connecting says EAGAIN.
+  if (!connected_) writable_ = true;
   send_queued();
   if (above_mark_ && queue_.size() <= low_mark_) loop_.defer(turn_end_);
 }
@@ -243,7 +246,7 @@ void PlainStream::send_queued() {
       if (errno == EINTR) continue;
       writable_ = false;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      fail(errno, "write");
+      fail(errno, connected_ ? "write" : "connect");
       readable_ = hangup_ = true;  // what came before the error can still be read
       return owe(kErrorOwed);
     }
@@ -264,7 +267,7 @@ void PlainStream::on_events(uint32_t events) {
   if (events & kHangup) hangup_ = true;
   if (events & kReadable) readable_ = true;
   if (events & kError) return on_socket_error();
-  if ((events & kWritable) && !writable_ && !broken_) {
+  if ((events & kWritable) && !(writable_ && connected_) && !broken_) {
     writable_ = true;
     if (!queue_.empty() || shutdown_asked_) loop_.defer(turn_end_);
   }

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "base/log.h"
+
 namespace pqedge::net {
 namespace {
 
@@ -150,6 +152,10 @@ Result<UdpSocket> bind_udp(const Address& address, const ListenOptions& options,
   socket.receive_buffer_asked = receive_buffer;
   socket.receive_buffer_granted = get_int(s, SOL_SOCKET, SO_RCVBUF) / 2;
   socket.send_buffer_granted = get_int(s, SOL_SOCKET, SO_SNDBUF) / 2;
+  if (socket.receive_buffer_granted < receive_buffer) {
+    log::warning("net", "{}: the UDP receive buffer is {} bytes, not {}: raise net.core.rmem_max",
+                 address.to_string(), socket.receive_buffer_granted, receive_buffer);
+  }
   set_int(s, SOL_SOCKET, SO_RXQ_OVFL, 1);
   socket.gro = set_int(s, SOL_UDP, UDP_GRO, 1);
   socket.gso = set_int(s, SOL_UDP, UDP_SEGMENT, 0);  // 0: none by default, asked a message

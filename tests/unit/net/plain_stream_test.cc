@@ -385,6 +385,35 @@ TEST(PlainStream, ConnectingStreamHoldsWritesUntilItIsConnected) {
   EXPECT_EQ(std::string_view(buffer, 5), "early");
 }
 
+// A refusal of a connection just accepted: written, flushed and closed within one turn.
+TEST(PlainStream, AnAcceptedStreamCanAnswerBeforeItsFirstEvent) {
+  auto loop = make_loop();
+  TcpPair pair = tcp_pair();
+  Recorder r;
+  attach(r, *loop, std::move(pair.server));
+  r.stream->write_copy(as_bytes("busy"));
+  r.stream->flush();
+  r.stream.reset();
+  char buffer[8];
+  ASSERT_EQ(recv(pair.client.get(), buffer, sizeof buffer, MSG_WAITALL), 4);
+  EXPECT_EQ(std::string_view(buffer, 4), "busy");
+}
+
+TEST(PlainStream, ShutdownAfterAnEarlyFlushStillHappens) {
+  auto loop = make_loop();
+  TcpPair pair = tcp_pair();
+  Recorder r;
+  attach(r, *loop, std::move(pair.server));
+  r.stream->write_copy(as_bytes("x"));
+  r.stream->flush();
+  r.stream->shutdown_write();
+  ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
+  loop->run_once(0);
+  char buffer[8];
+  EXPECT_EQ(recv(pair.client.get(), buffer, sizeof buffer, MSG_DONTWAIT), 1);
+  EXPECT_EQ(recv(pair.client.get(), buffer, sizeof buffer, MSG_DONTWAIT), 0);
+}
+
 TEST(PlainStream, ARefusedConnectIsAStreamError) {
   auto loop = make_loop();
   Address at;
