@@ -296,7 +296,7 @@ void Connection::final_goaway() {
 
 void Connection::close_if_drained() {
   if (drain_ == Drain::final && active_ == 0) {
-    quic_->close(static_cast<uint64_t>(ErrorCode::no_error), {});
+    quic_->close(static_cast<uint64_t>(ErrorCode::no_error), {}, true);
   }
 }
 

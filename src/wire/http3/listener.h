@@ -39,8 +39,8 @@ class Listener {
   struct Options {
     net::UdpSocket socket;
     net::Address local;
-    quic::Owner self;                              // this worker and generation
-    std::shared_ptr<const quic::Keys> keys;        // of the process: IDs, resets, Retry, tokens
+    quic::Owner self;                        // this worker and generation
+    std::shared_ptr<const quic::Keys> keys;  // of the process: IDs, resets, Retry, tokens
     quic::Settings settings;
     std::shared_ptr<const http::Limits> limits;
   };

@@ -25,6 +25,8 @@ void Connection::flush() {
     if (!write_packets()) return;  // the socket is full: it wakes us
     arm_timer();
     tell_progress();
+  } else if (write_before_close_) {
+    write_packets();
   }
   if (ending_ != Ending::none) end_now();
 }
@@ -34,7 +36,8 @@ void Connection::flush() {
 bool Connection::write_packets() {
   const ngtcp2_tstamp now = loop().now();
   size_t budget = ngtcp2_conn_get_send_quantum(conn_);
-  while (ending_ == Ending::none) {
+  const Ending ending = ending_;
+  while (ending_ == ending) {
     const size_t want =
         std::clamp(budget, ngtcp2_conn_get_max_tx_udp_payload_size(conn_), net::UdpSender::kBurst);
     const MutableBytes room = endpoint_.sender_.room(want);

@@ -112,14 +112,14 @@ Endpoint::TokenVerdict Endpoint::check_token(Connection::Initial& initial) {
   return TokenVerdict::none;
 }
 
-// CONNECTION_CLOSE in an Initial, without any state (RFC 9000 10.2.3).
+// CONNECTION_CLOSE in an Initial, without any state (RFC 9000 10.2.3). Its source is the ID that
+// the client chose for us: the keys of the packet come from that.
 void Endpoint::send_refusal(const ngtcp2_pkt_hd& header, const ReceivedDatagram& datagram,
                             uint64_t code) {
   if (!may_answer()) return;
-  const ngtcp2_cid id = id_of(options_.keys->make_id(options_.self, kServerId));
   Packet packet;
   const ngtcp2_ssize n = ngtcp2_crypto_write_connection_close(
-      packet.data(), packet.size(), header.version, &header.scid, &id, code, nullptr, 0);
+      packet.data(), packet.size(), header.version, &header.scid, &header.dcid, code, nullptr, 0);
   if (n <= 0) return;
   counters::refused.add();
   answer(datagram, {packet.data(), static_cast<size_t>(n)});

@@ -1,6 +1,6 @@
-// Connection IDs, designed once: fixed length, carrying generation, worker, room for a server ID and
-// a nonce under a key that survives reload and upgrade. The keys for stateless resets, Retry and
-// tokens live beside it.
+// Connection IDs, designed once: fixed length, carrying generation, worker, room for a server ID
+// and a nonce under a key that survives reload and upgrade. The keys for stateless resets, Retry
+// and tokens live beside it.
 #pragma once
 
 #include <netinet/in.h>

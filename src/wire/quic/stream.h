@@ -77,6 +77,7 @@ class Stream : public ListNode<SendTag>, public ListNode<ProgressTag> {
   friend class Connection;
   friend struct Callbacks;
   friend class SendScheduler;
+  friend class SchedulerTest;
   SendQueue queue_;
   int64_t id_ = -1;
   uint64_t bytes_received_ = 0;
