@@ -115,15 +115,17 @@ void LogThread::wait(int millis, bool for_file) {
 
 void LogThread::run() {
   Nanos give_up = kNever;
+  LogFile::Status status = LogFile::Status::ok;
   while (true) {
     const bool stopping = stop_.load(std::memory_order_acquire);
     if (stopping && give_up == kNever) give_up = monotonic_now() + kFarewell;
-    hurried_.store(false, std::memory_order_relaxed);
+    // While the file takes nothing, hurrying helps nobody: each push would cost a wake-up.
+    if (status == LogFile::Status::ok) hurried_.store(false, std::memory_order_relaxed);
 
     bool drained = false;
     while (text_.size() < kBatch && drain_(text_)) drained = true;
     const bool full = text_.size() >= kBatch;
-    const LogFile::Status status = write_batch();
+    status = write_batch();
     follow_orders();
 
     if (status != LogFile::Status::ok) {
