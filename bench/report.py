@@ -38,7 +38,10 @@ class Results:
         present = [name for name in arms.RIVALS if self.cpu(mode, cell, name)]
         return min(present, key=lambda name: estimates.median(self.cpu(mode, cell, name)), default=None)
 
-    def ratio(self, mode, cell, arm="pqedge"):
+    def ours(self):
+        return [name for name in self.arm_names if name.startswith("pqedge")]
+
+    def ratio(self, mode, cell, arm):
         rival = self.better_rival(mode, cell)
         if rival is None or not self.cpu(mode, cell, arm):
             return None
@@ -69,9 +72,9 @@ def _cpu_text(results, mode, cell, arm):
     return f"{_number(estimates.median(total))} ({_number(user)}+{_number(kernel)}) {estimates.spread(total):.0%}"
 
 
-def _ratio_text(results, mode, cell):
+def _ratio_text(results, mode, cell, arm):
     """"0.84 [0.82, 0.86] nginx": against whom; in parentheses when 1 is not excluded."""
-    estimate = results.ratio(mode, cell)
+    estimate = results.ratio(mode, cell, arm)
     if estimate is None:
         return "-"
     text = f"{estimate[0]:.2f} [{estimate[1]:.2f}, {estimate[2]:.2f}]"
@@ -118,13 +121,13 @@ def markdown(results, facts):
         rows = []
         for cell in chosen:
             row = [cell.title, *(_cpu_text(results, mode, cell, name) for name in names)]
-            row += [_ratio_text(results, mode, cell), _number(cell.aim, 2)]
+            row += [*(_ratio_text(results, mode, cell, name) for name in results.ours()), _number(cell.aim, 2)]
             rows.append(row)
         parts += [f"## {title}: CPU us a request",
                   "Median: user + kernel (user + kernel apart), and the spread of the repetitions. The ratio is "
                   "pqedge's to the better rival's, of paired repetitions, with its 95 % interval; in parentheses "
                   "when that does not exclude 1.",
-                  _table(["cell", *names, "ratio, rival", "aim"], rows)]  # fmt: skip
+                  _table(["cell", *names, *(f"{name}: ratio, rival" for name in results.ours()), "aim"], rows)]  # fmt: skip
     if results.cells("saturated"):
         parts += ["## At saturation: requests a second",
                   "In parentheses: the arm used less than 90 % of its core, so it was not the limit.",

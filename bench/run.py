@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The side-by-side benchmark: pqedge, HAProxy, nginx and the floor on one machine.
 
-  make bench                      all of it (about an hour)
+  make bench                      all of it (more than an hour)
   BENCH_CELLS='h1-1k-*' make bench
   BENCH_REPS=3 BENCH_SECONDS=1 BENCH_CELLS='h3-0-10,h1-handshake-*' bench/run.py
 

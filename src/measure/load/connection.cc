@@ -62,18 +62,13 @@ void Connection::leave() {
   if (state_ == State::kReady) state_ = State::kLeaving;
 }
 
-void Connection::lost(Failure failure, std::string_view detail, bool announced) {
+void Connection::lost(Failure failure, std::string_view detail) {
   if (state_ == State::kClosed) return;
   if (state_ == State::kConnecting) context_.tally.failed(failure, detail);
   state_ = State::kClosed;
   deadline_ = kNever;
   for (Exchange& exchange : exchanges_) {
-    if (!exchange.active) continue;
-    if (announced && exchange.status == 0) {
-      send_again(exchange);
-    } else {
-      fail_exchange(exchange, failure, detail);
-    }
+    if (exchange.active) fail_exchange(exchange, failure, detail);
   }
 }
 

@@ -78,9 +78,9 @@ class Connection {
   void send_again(Exchange& exchange);
 
   void become_ready(SSL* ssl, Nanos now);
-  // The connection is over. What is in flight failed; with `announced`, exchanges without any
-  // answer go again elsewhere. A connection that was never ready counts as one failure itself.
-  void lost(Failure failure, std::string_view detail, bool announced = false);
+  // The connection is over, and what is in flight failed. A connection that was never ready counts
+  // as one failure itself.
+  void lost(Failure failure, std::string_view detail);
   void leave();
   // Closed by us: what is in flight stays unanswered.
   void abandon();

@@ -39,9 +39,9 @@ void Http1Connection::take_all(bool from_socket, Nanos now) {
   if (progress == TcpStream::Progress::kEnd) {
     answer_.on_end();
     if (exchange_ != nullptr && answer_.done()) finish(*std::exchange(exchange_, nullptr), now);
-    lost(Failure::kClosed, "closed by the server", last_);
+    lost(Failure::kClosed, "closed by the server");
   } else if (progress == TcpStream::Progress::kError) {
-    lost(Failure::kClosed, stream_.error(), last_);
+    lost(Failure::kClosed, stream_.error());
   }
 }
 
@@ -61,7 +61,6 @@ bool Http1Connection::take_bytes(std::span<const uint8_t> bytes, Nanos now) {
     }
     if (answer_.done()) {
       if (answer_.closes() || exchange_->uploaded < context_.plan.upload_size()) {
-        last_ = true;
         leave();
       }
       finish(*std::exchange(exchange_, nullptr), now);
@@ -99,8 +98,7 @@ void Http1Connection::flush(Nanos) {
   if (progress == TcpStream::Progress::kError) {
     // What the server said before it closed (an early refusal) is still to be read.
     if (exchange_ == nullptr || exchange_->uploaded == 0) {
-      lost(state_ == State::kConnecting ? Failure::kConnect : Failure::kClosed, stream_.error(),
-           last_);
+      lost(state_ == State::kConnecting ? Failure::kConnect : Failure::kClosed, stream_.error());
     }
     return;
   }

@@ -28,7 +28,6 @@ class Http1Connection : public Connection {
   TcpStream stream_;
   Http1Answer answer_;
   Exchange* exchange_ = nullptr;
-  bool last_ = false;  // the peer announced that it closes after this answer
 };
 
 }  // namespace pqedge::measure::load

@@ -47,7 +47,6 @@ struct Http2Callbacks {
   static int on_frame(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
     Http2Connection& connection = self(user);
     if (frame->hd.type == NGHTTP2_GOAWAY) {
-      connection.goaway_ = true;
       connection.leave();
       return 0;
     }
@@ -164,9 +163,9 @@ void Http2Connection::take_all(bool from_socket) {
   };
   const auto progress = from_socket ? stream_.read(take) : stream_.drain(take);
   if (progress == TcpStream::Progress::kEnd) {
-    lost(Failure::kClosed, "closed by the server", goaway_);
+    lost(Failure::kClosed, "closed by the server");
   } else if (progress == TcpStream::Progress::kError) {
-    lost(Failure::kClosed, stream_.error(), goaway_);
+    lost(Failure::kClosed, stream_.error());
   }
 }
 
@@ -206,12 +205,12 @@ void Http2Connection::flush(Nanos) {
   } while (progress == TcpStream::Progress::kOk && stream_.unsent() == 0 && !frames_.empty());
   if (progress == TcpStream::Progress::kError) {
     return lost(state_ == State::kConnecting ? Failure::kConnect : Failure::kClosed,
-                stream_.error(), goaway_);
+                stream_.error());
   }
   wants_write_ = stream_.wants_write();
   if (session_ && nghttp2_session_want_read(session_.get()) == 0 &&
       nghttp2_session_want_write(session_.get()) == 0) {
-    lost(Failure::kClosed, "closed by the server", goaway_);
+    lost(Failure::kClosed, "closed by the server");
   }
 }
 

@@ -41,7 +41,6 @@ class Http2Connection : public Connection {
   std::vector<nghttp2_nv> fields_;  // point into the plan
   std::string frames_;              // of this turn
   Nanos now_ = 0;                   // of this turn, for callbacks
-  bool goaway_ = false;
 };
 
 }  // namespace pqedge::measure::load

@@ -203,7 +203,6 @@ struct Http3Callbacks {
   // GOAWAY: requests from `id` on were not and will not be processed (RFC 9114 5.2).
   static int goaway(nghttp3_conn* http, int64_t id, void* user) {
     Http3Connection& c = self(user);
-    c.goaway_ = true;
     c.leave();
     for (Exchange& e : c.exchanges_) {
       if (!e.active || e.stream < id) continue;
@@ -352,15 +351,14 @@ void Http3Connection::lost_quic(int error) {
                                                                   : Failure::kHandshake;
   if (error == NGTCP2_ERR_DRAINING) {
     const ngtcp2_ccerr* reason = ngtcp2_conn_get_ccerr(quic_.get());
-    return lost(failure, std::format("closed by the server, error {:#x}", reason->error_code),
-                goaway_);
+    return lost(failure, std::format("closed by the server, error {:#x}", reason->error_code));
   }
   std::string detail = ngtcp2_strerror(error);
   if (error == NGTCP2_ERR_CRYPTO) detail += ", " + openssl_error();
   if (error == NGTCP2_ERR_CALLBACK_FAILURE) {
     return lost(Failure::kProtocol, "not an HTTP/3 answer");
   }
-  lost(failure, detail, goaway_);
+  lost(failure, detail);
 }
 
 void Http3Connection::on_events(uint32_t epoll_events, Nanos now) {
@@ -380,7 +378,7 @@ void Http3Connection::on_events(uint32_t epoll_events, Nanos now) {
   });
   if (error != 0) {
     return lost(state_ == State::kConnecting ? Failure::kConnect : Failure::kClosed,
-                std::generic_category().message(error), goaway_);
+                std::generic_category().message(error));
   }
   if (quic_error != 0) return lost_quic(quic_error);
   if (state_ == State::kConnecting && handshake_done_) become_ready(ssl_.get(), now);
@@ -464,7 +462,7 @@ bool Http3Connection::send_pending() {
   pending_.clear();
   if (error == 0) return true;
   lost(state_ == State::kConnecting ? Failure::kConnect : Failure::kClosed,
-       std::generic_category().message(error), goaway_);
+       std::generic_category().message(error));
   return false;
 }
 
@@ -493,7 +491,7 @@ void Http3Connection::flush(Nanos now) {
     }
     if (error != 0) {
       return lost(state_ == State::kConnecting ? Failure::kConnect : Failure::kClosed,
-                  std::generic_category().message(error), goaway_);
+                  std::generic_category().message(error));
     }
     quantum -= std::min(quantum, bytes.size());
   }

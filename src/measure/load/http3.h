@@ -55,7 +55,6 @@ class Http3Connection : public Connection {
   std::unique_ptr<nghttp3_conn, Free> http_;
   std::vector<nghttp3_nv> fields_;  // point into the plan
   Nanos now_ = 0;                   // of this turn, for callbacks
-  bool goaway_ = false;
   bool handshake_done_ = false;
   bool saw_stream_data_ = false;  // in the datagram at hand
 

@@ -15,7 +15,7 @@ namespace pqedge::measure::load {
 enum class Failure : uint8_t {
   kConnect,    // no connection: refused, unreachable, too slow
   kHandshake,  // TLS or QUIC failed
-  kClosed,     // the connection ended before the answer did, without having been announced
+  kClosed,     // the connection ended before the answer did
   kReset,      // the stream was reset
   kProtocol,   // an answer that cannot be read
   kTimeout,    // no complete answer in time
