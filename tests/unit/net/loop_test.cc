@@ -339,7 +339,7 @@ struct Pipe {
 };
 
 // Two sources with events in the same turn: each destroys the other, so only one may be told.
-struct Rival : EventSource {
+struct Rival final : EventSource {
   Rival(Loop& l, std::unique_ptr<Rival>& o, int& t) : loop(l), other(o), told(t) {
     EXPECT_TRUE(loop.add(pipe.ours.get(), *this).has_value());
   }
