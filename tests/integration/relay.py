@@ -1,17 +1,19 @@
 """A UDP relay between one QUIC client and the edge that can do what networks do."""
 
+import collections
 import selectors
 import socket
 import threading
+import time
 
 
 class Relay:
     """Clients send to `port`. `to_server(datagrams)` and `to_client(datagrams)` may drop, hold,
     double or reorder what passes: each gets a list of one datagram and returns what to send on.
-    rebind() changes the address that the server sees.
+    rebind() changes the address that the server sees. `delay` seconds are added each way.
     """
 
-    def __init__(self, server_port, to_server=None, to_client=None):
+    def __init__(self, server_port, to_server=None, to_client=None, delay=0):
         self.server = ("127.0.0.1", server_port)
         self.to_server = to_server or (lambda datagrams: datagrams)
         self.to_client = to_client or (lambda datagrams: datagrams)
@@ -19,6 +21,8 @@ class Relay:
         self.port = self.front.getsockname()[1]
         self.back = self._socket(("127.0.0.1", 0))
         self.client = None
+        self.delay = delay
+        self._held = collections.deque()  # (when to send, to the server?, datagram)
         self.passed = 0
         self._lock = threading.Lock()
         self._end = threading.Event()
@@ -48,9 +52,20 @@ class Relay:
                     selector.register(back, selectors.EVENT_READ)
                 except ValueError:
                     continue
-                selector.select(0.02)
+                selector.select(0.001 if self._held else 0.02)
             self._pump(self.front, True)
             self._pump(back, False)
+            while self._held and self._held[0][0] <= time.monotonic():
+                self._send(*self._held.popleft()[1:])
+
+    def _send(self, to_server, datagram):
+        try:
+            if to_server:
+                self.back.sendto(datagram, self.server)
+            elif self.client:
+                self.front.sendto(datagram, self.client)
+        except OSError:
+            pass
 
     def _pump(self, sock, from_client):
         for _ in range(256):
@@ -59,16 +74,13 @@ class Relay:
             except OSError:
                 return
             self.passed += 1
-            try:
-                if from_client:
-                    self.client = address
-                    for d in self.to_server([data]):
-                        self.back.sendto(d, self.server)
-                elif self.client:
-                    for d in self.to_client([data]):
-                        self.front.sendto(d, self.client)
-            except OSError:
-                pass
+            if from_client:
+                self.client = address
+            for d in (self.to_server if from_client else self.to_client)([data]):
+                if self.delay:
+                    self._held.append((time.monotonic() + self.delay, from_client, d))
+                else:
+                    self._send(from_client, d)
 
     def stop(self):
         self._end.set()

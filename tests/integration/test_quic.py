@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import os
 import random
+import re
 import socket
 import ssl
 import threading
@@ -143,6 +144,54 @@ class Quic(harness.TestCase):
         code, _, error = self.through(self.relay(), "/up/x", "-T", up, "-o", os.devnull)
         self.assertEqual(code, 0, error)
         self.assertEqual((self.origin.root / "up/x").read_bytes(), up.read_bytes())
+
+    def test_the_stream_window_grows_by_need(self):
+        # K19: a path with a long round trip needs more than the first window.
+        self.start("[quic]\nstream_window = \"64KiB\"\nconnection_window = \"64KiB\"\n", size=10)
+        relay = self.relay(delay=0.03)
+        self.assertGreater(asyncio.run(self.largest_window(relay.port)), 4 * 65536)
+
+    async def largest_window(self, port):
+        from aioquic.asyncio.client import connect
+        from aioquic.asyncio.protocol import QuicConnectionProtocol
+        from aioquic.h3.connection import H3_ALPN, H3Connection
+        from aioquic.quic.configuration import QuicConfiguration
+
+        class Client(QuicConnectionProtocol):
+            def quic_event_received(self, event):
+                pass
+
+        configuration = QuicConfiguration(is_client=True, alpn_protocols=H3_ALPN,
+                                          server_name="localhost", verify_mode=ssl.CERT_NONE)
+        async with connect("127.0.0.1", port, configuration=configuration,
+                           create_protocol=Client) as client:
+            h3 = H3Connection(client._quic)
+            number = client._quic.get_next_available_stream_id()
+            h3.send_headers(number, [(b":method", b"PUT"), (b":scheme", b"https"),
+                                     (b":authority", b"localhost"), (b":path", b"/up/w")])
+            h3.send_data(number, os.urandom(6_000_000), end_stream=True)
+            client.transmit()
+            stream = client._quic._streams[number]
+            largest = 0
+            for _ in range(800):
+                largest = max(largest, stream.max_stream_data_remote - stream.sender._buffer_start)
+                if largest > 4 * 65536 or stream.sender.is_finished:
+                    break
+                await asyncio.sleep(0.01)
+        return largest
+
+    def test_socket_buffers_and_kernel_drops_are_shown(self):
+        # K19: what was asked for, what was granted, and the kernel's own count.
+        self.start(size=10)
+        line = re.compile(r"receive buffer \d+ bytes asked, \d+ granted")
+        harness.wait_for(lambda: line.search(self.proxy.log()), "the line at start")
+        with open("/proc/net/udp", encoding="ascii") as f:
+            bound = f":{self.proxy.port:04X}"
+            drops = sum(int(words[-1]) for words in map(str.split, f) if words[1].endswith(bound))
+        metrics = self.proxy.metrics()
+        shown = [v for k, v in metrics.items() if "udp" in k and "drop" in k]
+        self.assertTrue(shown, [k for k in metrics if "udp" in k])
+        self.assertEqual(sum(shown), drops)
 
     def test_a_blocked_stream_says_so(self):
         # K20: STREAM_DATA_BLOCKED or DATA_BLOCKED is sent, and again, while the window is shut.
