@@ -195,7 +195,7 @@ SessionState* session_of(const SSL* ssl) {
 void attach_session(SSL* ssl, SessionState* state) { SSL_set_ex_data(ssl, session_index(), state); }
 
 Result<void> set_default_certificate(SSL_CTX* context, const Certificate& certificate) {
-  ERR_clear_error();
+  clear_errors();
   if (SSL_CTX_use_cert_and_key(context, certificate.leaf.get(), certificate.key.get(),
                                certificate.chain.get(), 1) == 1) {
     return {};

@@ -47,7 +47,7 @@ Result<std::vector<X509Ptr>> parse_chain(std::string_view text, const std::strin
     }
     return fail("{} is not PEM: there is no \"{}\" line in it", file, kCertificateBlock);
   }
-  ERR_clear_error();
+  clear_errors();
   const BioPtr bio = memory_bio(text);
   std::vector<X509Ptr> chain;
   for (;;) {
@@ -83,7 +83,7 @@ Result<KeyPtr> parse_key(std::string_view text, const std::string& file) {
         "{} is not a PEM private key: there is no \"-----BEGIN PRIVATE KEY-----\" line in it",
         file);
   }
-  ERR_clear_error();
+  clear_errors();
   const BioPtr bio = memory_bio(text);
   bool asked = false;
   KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, refuse_passphrase, &asked));
@@ -130,7 +130,7 @@ Result<void> check_key(const std::vector<X509Ptr>& chain, EVP_PKEY* key, const P
 // the library's security level, would fail each handshake only.
 Result<void> check_usable(const Certificate& certificate, const std::string& file) {
   const SslCtxPtr probe(SSL_CTX_new(TLS_server_method()));
-  ERR_clear_error();
+  clear_errors();
   if (probe != nullptr &&
       SSL_CTX_use_cert_and_key(probe.get(), certificate.leaf.get(), certificate.key.get(),
                                certificate.chain.get(), 1) == 1) {

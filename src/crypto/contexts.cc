@@ -69,7 +69,7 @@ bool set_tickets(SSL_CTX* context, const TlsSettings& settings) {
 }
 
 Result<SslCtxPtr> Contexts::make(const PolicyLists& lists, bool quic) {
-  ERR_clear_error();
+  clear_errors();
   SslCtxPtr context(SSL_CTX_new(TLS_server_method()));
   SSL_CTX* c = context.get();
   const int least = quic ? TLS1_3_VERSION : lists.min_version;  // RFC 9001 4.2

@@ -26,7 +26,8 @@ constexpr size_t kMaxPlaintext = 1 << 14;  // RFC 8446 5.1
 // refused.
 constexpr size_t kLeastBurst = 16 * 1024;
 constexpr size_t kMostBurst = 64 * 1024;
-// KeyUpdates in a row without data between (RFC 8446 4.6.3): OpenSSL sets no limit of its own.
+// KeyUpdates (RFC 8446 4.6.3), or refused renegotiations in TLS 1.2, in a row without data between:
+// OpenSSL sets no limit of its own.
 constexpr int kMaxControlMessages = 32;
 
 // A browser pointed at the port with http:// shows this instead of an error page of its own.
@@ -40,8 +41,8 @@ uint8_t* scratch_record() {
   return scratch.get();
 }
 
-const counters::Counter key_update_floods("pqedge_tls_key_update_floods_total",
-                                          "connections closed for KeyUpdates without data");
+const counters::Counter control_floods("pqedge_tls_control_floods_total",
+                                       "connections closed for KeyUpdates without data");
 const counters::Counter truncations("pqedge_tls_truncations_total",
                                     "connections ended by the client without a close_notify");
 
@@ -129,8 +130,8 @@ class TlsStream final : public net::Stream, public net::EventSource {
 
   net::Loop& loop_;
   RecordSocket socket_;  // before ssl_, whose BIO points to it
-  SslPtr ssl_;
   std::shared_ptr<ServerContexts> contexts_;
+  SslPtr ssl_;
   net::ConnectionFacts& facts_;
   HandshakeHandler& handshake_handler_;
   SessionState session_;
@@ -190,7 +191,7 @@ void TlsStream::fail_and_tell(Error error) {
 
 // Only now, with the first bytes, does the connection cost an SSL.
 bool TlsStream::begin() {
-  ERR_clear_error();
+  clear_errors();
   ssl_.reset(SSL_new(contexts_->tcp()));
   BIO* bio = ssl_ == nullptr ? nullptr : socket_.make_bio();
   if (bio == nullptr) return false;
@@ -204,7 +205,7 @@ bool TlsStream::begin() {
 
 void TlsStream::advance_handshake() {
   if (phase_ == Phase::silent && !begin()) return fail_handshake(false);
-  ERR_clear_error();
+  clear_errors();
   const int result = SSL_do_handshake(ssl_.get());
   if (result == 1) return finish_handshake();
   if (SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) return fail_handshake(false);
@@ -257,7 +258,7 @@ net::IoResult TlsStream::read(MutableBytes into) {
   size_t total = 0;
   net::IoStatus status = net::IoStatus::would_block;
   while (total < into.size() && may_have_input()) {
-    ERR_clear_error();
+    clear_errors();
     size_t n = 0;
     const int result = SSL_read_ex(ssl_.get(), into.data() + total, into.size() - total, &n);
     if (result != 1) {
@@ -311,10 +312,11 @@ net::IoStatus TlsStream::end_of_socket() {
 // Called by OpenSSL for each message after the handshake.
 void TlsStream::on_state(const SSL* ssl, int where, int) {
   if ((where & SSL_CB_ACCEPT_LOOP) != SSL_CB_ACCEPT_LOOP) return;
-  if (SSL_get_state(ssl) != TLS_ST_SR_KEY_UPDATE) return;
+  const OSSL_HANDSHAKE_STATE state = SSL_get_state(ssl);
+  if (state != TLS_ST_SR_KEY_UPDATE && state != TLS_ST_SR_CLNT_HELLO) return;
   auto* stream = static_cast<TlsStream*>(SSL_get_app_data(ssl));
   if (++stream->control_messages_ != kMaxControlMessages + 1) return;
-  key_update_floods.add();
+  control_floods.add();
   stream->socket_.stop_reading(EPROTO);
 }
 
@@ -409,7 +411,7 @@ Bytes TlsStream::next_plaintext() {
 
 bool TlsStream::seal_one() {
   const Bytes plaintext = next_plaintext();
-  ERR_clear_error();
+  clear_errors();
   size_t n = 0;
   if (SSL_write_ex(ssl_.get(), plaintext.data(), plaintext.size(), &n) != 1) return false;
   queue_.consume(n);
@@ -418,7 +420,7 @@ bool TlsStream::seal_one() {
 
 bool TlsStream::seal_close() {
   output_ = Output::closed;
-  ERR_clear_error();
+  clear_errors();
   return SSL_shutdown(ssl_.get()) >= 0;
 }
 
