@@ -77,7 +77,7 @@ bench-rivals:
 	@bench/rivals.sh
 
 fuzz:
-	@tools/deps.sh build dev
+	@tools/deps.sh build test dev
 	@tools/configure.sh fuzz
 	@cmake --build build/fuzz --target fuzzers
 
