@@ -69,7 +69,7 @@ class Strict(harness.TestCase):
 
     def test_chunk_framing(self):
         # K36: RFC 9112 7.1.
-        for body in (b"2;\nab\r\n0\r\n\r\n", b"2;a\rb\r\nab\r\n0\r\n\r\n", b"2x\r\nab\r\n0\r\n\r\n",
+        for body in (b"2\nab\r\n0\r\n\r\n", b"2;\nab\r\n0\r\n\r\n", b"2;a\rb\r\nab\r\n0\r\n\r\n", b"2x\r\nab\r\n0\r\n\r\n",
                      b"+2\r\nab\r\n0\r\n\r\n", b"0x2\r\nab\r\n0\r\n\r\n",
                      b"00000000000000002\r\nab\r\n0\r\n\r\n", b"\r\nab\r\n0\r\n\r\n",
                      b"2\nab\n0\n\n", b"2\r\nabc\r\n0\r\n\r\n", b"-2\r\nab\r\n0\r\n\r\n",
