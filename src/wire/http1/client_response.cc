@@ -124,16 +124,18 @@ bool ClientConnection::read_head() {
     return false;
   }
   answered_ = true;
+  constexpr std::string_view kStart = "HTTP/";
+  if (!bytes.starts_with(kStart.substr(0, bytes.size()))) {
+    refuse("no status line");
+    return false;
+  }
   const HeadScanner::Outcome found = head_.scan(bytes, head_limits());
   switch (found.status) {
     case HeadScanner::Status::done:
       take_head(found);
       return true;
-    case HeadScanner::Status::need_more: {
-      constexpr std::string_view kStart = "HTTP/1.";
-      if (!bytes.starts_with(kStart.substr(0, bytes.size()))) refuse("malformed status line");
+    case HeadScanner::Status::need_more:
       return false;
-    }
     case HeadScanner::Status::error:
       refuse(found.refusal.reason);
       return false;

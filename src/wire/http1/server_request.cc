@@ -144,11 +144,14 @@ bool ServerConnection::read_head() {
   std::string_view bytes = input_.head();
   if (bytes.empty()) return false;
   // One empty line before the request line is forgiven (RFC 9112 2.2).
-  if (phase_ == Phase::idle && !blank_line_ && bytes.starts_with("\r\n")) {
-    input_.consume(2);
-    blank_line_ = true;
-    bytes.remove_prefix(2);
-    if (bytes.empty()) return false;
+  if (phase_ == Phase::idle && !blank_line_ && bytes.front() == '\r') {
+    if (bytes.size() == 1) return false;
+    if (bytes[1] == '\n') {
+      input_.consume(2);
+      blank_line_ = true;
+      bytes.remove_prefix(2);
+      if (bytes.empty()) return false;
+    }
   }
   const HeadScanner::Outcome found = head_.scan(bytes, head_limits());
   switch (found.status) {
@@ -163,6 +166,7 @@ bool ServerConnection::read_head() {
       }
       return false;
     case HeadScanner::Status::error:
+      if (!check_start_line(bytes)) return true;
       refuse_head(found.refusal.status, found.refusal.reason);
       return true;
   }

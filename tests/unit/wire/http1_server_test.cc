@@ -95,6 +95,7 @@ TEST(Http1Server, OneEmptyLineBeforeARequestIsForgiven) {
   rig.feed("\r\n" + std::string(kGet));
   EXPECT_EQ(rig.last().events, "head(end) ");
   rig.last().answer(200, "ok");
+  rig.settle();
   rig.peer.feed_bytewise("\r\n" + std::string(kGet));
   rig.settle();
   EXPECT_EQ(rig.exchanges.size(), 2u);
