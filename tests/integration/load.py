@@ -11,15 +11,17 @@ PQLOAD = os.environ.get("PQLOAD_BIN", str(pathlib.Path(harness.PQEDGE).parent / 
 
 
 class Load:
-    """Runs until stop(), which returns its record: "requests", "failures" by kind, ..."""
+    """Runs until stop(), which returns its record: "requests", "failures" by kind, ...; at the
+    latest until the test ends."""
 
-    def __init__(self, directory, edge, protocol, *args, name="", path="/"):
-        self.out = pathlib.Path(directory) / f"load-{protocol}{name}.json"
+    def __init__(self, test, edge, protocol, *args, name="", path="/"):
+        self.out = test.directory / f"load-{protocol}{name}.json"
         self.process = harness.Process(
             [PQLOAD, "-p", protocol, "-t", "600", "--warm-up", "0", "--json", self.out, "--ca",
              edge.certificate.chain, "--sni", "localhost", *args,
              f"https://127.0.0.1:{edge.port}{path}"],
             self.out.with_suffix(".log"))
+        test.addCleanup(self.process.kill)
 
     def stop(self):
         self.process.stop(signal.SIGINT)

@@ -19,7 +19,7 @@ class LongMemory(harness.TestCase):
         """KiB a connection that is open and has had a request or none."""
         base = self.proxy.memory_kib()
         before = self.proxy.metric("pqedge_client_connections")
-        load = Load(self.directory, self.proxy, protocol, "-c", str(count), "-r", "20",
+        load = Load(self, self.proxy, protocol, "-c", str(count), "-r", "20",
                     "--timeout", "120")
         harness.wait_for(lambda: self.proxy.metric("pqedge_client_connections") >= before + count,
                          f"{count} connections", 300)

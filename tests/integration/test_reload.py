@@ -16,11 +16,11 @@ class Reload(harness.TestCase):
         # K16: new QUIC connections are among the load, and old ones live through it.
         edge = self.edge(self.good, workers=2)
         loads = [
-            Load(self.directory, edge, "h1", "-c", "4", "-r", "200"),
-            Load(self.directory, edge, "h2", "-c", "2", "-m", "4", "-r", "200"),
-            Load(self.directory, edge, "h3", "-c", "2", "-m", "4", "-r", "200"),
-            Load(self.directory, edge, "h3", "-c", "2", "--handshake-each", "-r", "20", name="new"),
-            Load(self.directory, edge, "h2", "-c", "2", "--handshake-each", "-r", "20", name="new"),
+            Load(self, edge, "h1", "-c", "4", "-r", "200"),
+            Load(self, edge, "h2", "-c", "2", "-m", "4", "-r", "200"),
+            Load(self, edge, "h3", "-c", "2", "-m", "4", "-r", "200"),
+            Load(self, edge, "h3", "-c", "2", "--handshake-each", "-r", "20", name="new"),
+            Load(self, edge, "h2", "-c", "2", "--handshake-each", "-r", "20", name="new"),
         ]
         harness.wait_for(lambda: edge.metric("pqedge_requests_total") > 100, "load")
         before = edge.memory_kib()

@@ -16,9 +16,9 @@ class Shutdown(harness.TestCase):
 
     def test_under_load_no_request_fails(self):
         edge = self.edge(self.toml, workers=2)
-        loads = [Load(self.directory, edge, "h1", "-c", "8"),
-                 Load(self.directory, edge, "h2", "-c", "4", "-m", "8"),
-                 Load(self.directory, edge, "h3", "-c", "4", "-m", "8")]
+        loads = [Load(self, edge, "h1", "-c", "8"),
+                 Load(self, edge, "h2", "-c", "4", "-m", "8"),
+                 Load(self, edge, "h3", "-c", "4", "-m", "8")]
         harness.wait_for(lambda: edge.metric("pqedge_requests_total") > 500, "load")
         edge.send_signal(signal.SIGTERM)
         self.assertEqual(edge.process.wait(harness.WAIT), 0)
