@@ -28,11 +28,12 @@ std::string story(std::string_view bytes, size_t piece) {
     e.at_end = [&e] { e.answer(200, "ok"); };
     e.at_bad = [&e] { e.answer(e.refused, "no"); };
   };
+  size_t fed = 0;
   while (!bytes.empty() && !rig.closed) {
     const size_t n = std::min(piece, bytes.size());
     rig.peer.feed(bytes.substr(0, n));
-    rig.loop->run_once(0);
     bytes.remove_prefix(n);
+    if (++fed % 16 == 0) rig.loop->run_once(0);
   }
   rig.settle();
   while (!rig.closed && rig.peer.input.size() > 0 && !rig.peer.reading_paused) rig.settle();

@@ -189,8 +189,8 @@ std::expected<StatusLine, Refusal> parse_status_line(std::string_view line) {
   // out the second space with the reason.
   const auto version = parse_version(line.substr(0, 8));
   if (!version) {
-    return refuse(502, version.error().status == 505 ? version.error().reason
-                                                     : "malformed status line");
+    return refuse(502,
+                  version.error().status == 505 ? version.error().reason : "malformed status line");
   }
   if (line.size() < 12 || line[8] != ' ' || (line.size() > 12 && line[12] != ' ')) {
     return refuse(502, "malformed status line");
