@@ -203,8 +203,8 @@ void PlainStream::notify_below(size_t low) {
 }
 
 void PlainStream::flush() {
-  // An accepted socket can answer before its first event was heard (and be closed then); one that is
-  // still connecting says EAGAIN.
+  // An accepted socket can answer before its first event was heard (and be closed then); one that
+  // is still connecting says EAGAIN.
   if (!connected_) writable_ = true;
   send_queued();
   if (above_mark_ && queue_.size() <= low_mark_) loop_.defer(turn_end_);
