@@ -99,9 +99,7 @@ struct Reading {
   bool operator==(const Reading&) const = default;
 };
 
-// ---- llhttp
-// --------------------------------------------------------------------------------------
-
+// ---- llhttp -------------------------------------------------------------------------------------
 struct Oracle {
   llhttp_t parser{};
   Reading reading;
@@ -183,9 +181,7 @@ struct Oracle {
   }
 };
 
-// ---- ours
-// ----------------------------------------------------------------------------------------
-
+// ---- ours ---------------------------------------------------------------------------------------
 Reading our_request(std::string_view bytes) {
   pqedge::test::ServerRig rig;
   rig.limits->max_fields = rig.limits->max_head = rig.limits->max_trailers = 1 << 20;

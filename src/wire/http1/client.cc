@@ -45,9 +45,7 @@ ClientConnection::ClientConnection(net::Loop& loop, std::unique_ptr<net::Stream>
   stream_->set_handler(this);
 }
 
-// ---- the request
-// ---------------------------------------------------------------------------------
-
+// ---- the request --------------------------------------------------------------------------------
 http::ClientStream& ClientConnection::open_stream(http::ClientStreamHandler& handler) {
   ++requests_;
   request_ = &handler;
@@ -106,9 +104,7 @@ void ClientConnection::on_writable() {
   if (request_ != nullptr && !closed_) request_->on_request_writable();
 }
 
-// ---- the end of a request
-// ------------------------------------------------------------------------
-
+// ---- the end of a request -----------------------------------------------------------------------
 // Both directions are whole: the handler was, or is about to be, called for the last time.
 void ClientConnection::release_stream() {
   request_ = nullptr;
@@ -140,9 +136,7 @@ void ClientConnection::close() {
   shut({});
 }
 
-// ---- the end of the connection
-// -------------------------------------------------------------------
-
+// ---- the end of the connection ------------------------------------------------------------------
 void ClientConnection::shut(std::string_view reason) {
   if (closed_) return;
   sent_ = anything_sent();
@@ -158,7 +152,7 @@ void ClientConnection::fail(http::Abort why, std::string_view detail) {
   failure_ = why;
   // A kept connection that died before a byte of an answer, or one that took no byte of the
   // request: nothing was processed that an idempotent request could not repeat (RFC 9112 9.3.1).
-  unanswered_ = !answered_ && (requests_ > 1 || !sent_);
+  unanswered_ = why == http::Abort::connection_lost && !answered_ && (requests_ > 1 || !sent_);
   stream_->abort();
 }
 

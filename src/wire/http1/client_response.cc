@@ -13,9 +13,7 @@ constexpr uint8_t kMaxInformational = 16;
 
 }  // namespace
 
-// ---- input
-// ---------------------------------------------------------------------------------------
-
+// ---- input --------------------------------------------------------------------------------------
 bool ClientConnection::wants_input() const {
   switch (answer_) {
     case Answer::none:
@@ -107,9 +105,7 @@ bool ClientConnection::drop_stray() {
   return false;
 }
 
-// ---- the head
-// ------------------------------------------------------------------------------------
-
+// ---- the head -----------------------------------------------------------------------------------
 void ClientConnection::refuse(std::string_view detail) {
   counters::bad_responses.add();
   fail(http::Abort::protocol_error, detail);
@@ -187,9 +183,7 @@ void ClientConnection::begin_answer(const Framing& framing, http::Response& resp
   request_->on_response_head(false);
 }
 
-// ---- the body
-// ------------------------------------------------------------------------------------
-
+// ---- the body -----------------------------------------------------------------------------------
 size_t ClientConnection::window() const {
   return unconsumed_ < limits_->body_window ? limits_->body_window - unconsumed_ : 0;
 }

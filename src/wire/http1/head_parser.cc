@@ -32,9 +32,7 @@ std::string_view copy_head(std::string_view head, Arena& arena) {
   return {p, head.size()};
 }
 
-// ---- the end of the head
-// -------------------------------------------------------------------------
-
+// ---- the end of the head ------------------------------------------------------------------------
 namespace {
 
 // Where this thread's latest scan found lines to end: room for n of them.
@@ -135,9 +133,7 @@ HeadScanner::Outcome HeadScanner::check_partial(size_t size, const HeadLimits& l
   return {Status::need_more, 0, {}, {}};
 }
 
-// ---- start lines
-// ---------------------------------------------------------------------------------
-
+// ---- start lines --------------------------------------------------------------------------------
 namespace {
 
 // "HTTP/" DIGIT "." DIGIT (RFC 9112 2.3). A higher minor version is read as 1.1 (RFC 9110 2.5).
@@ -204,9 +200,7 @@ std::expected<StatusLine, Refusal> parse_status_line(std::string_view line) {
   return StatusLine{*version, status};
 }
 
-// ---- field lines
-// ---------------------------------------------------------------------------------
-
+// ---- field lines --------------------------------------------------------------------------------
 namespace {
 
 // Why `name` is not one; the reasons are those that matter in the log.

@@ -24,9 +24,7 @@ ServerConnection::ServerConnection(net::Loop& loop, std::unique_ptr<net::Stream>
   set_clock(Clock::idle, limits_->idle_timeout);
 }
 
-// ---- the end of a turn
-// ---------------------------------------------------------------------------
-
+// ---- the end of a turn --------------------------------------------------------------------------
 void ServerConnection::on_turn_end() {
   if (phase_ == Phase::closed) {
     if (auto* request = std::exchange(request_, nullptr); request != nullptr) {
@@ -99,9 +97,7 @@ void ServerConnection::become_idle() {
   }
 }
 
-// ---- closing
-// -------------------------------------------------------------------------------------
-
+// ---- closing ------------------------------------------------------------------------------------
 // RFC 9112 9.6: a close with bytes unread would reset the connection and could take the answer from
 // under the client. Our direction is closed, the other read and dropped until its end.
 void ServerConnection::linger() {
@@ -146,9 +142,7 @@ void ServerConnection::close_now() {
 
 void ServerConnection::on_stream_error(const Error&) { on_input_error("connection lost"); }
 
-// ---- clocks
-// --------------------------------------------------------------------------------------
-
+// ---- clocks -------------------------------------------------------------------------------------
 // The timer stays armed where nothing is due (Clock::none): it fires for nothing, which is rarer
 // than the requests that would disarm it.
 void ServerConnection::set_clock(Clock clock, Nanos after) {

@@ -25,9 +25,7 @@ void take_start_line(const RequestLine& line, http::Request& request) {
 
 }  // namespace
 
-// ---- input
-// ---------------------------------------------------------------------------------------
-
+// ---- input --------------------------------------------------------------------------------------
 bool ServerConnection::wants_input() const {
   switch (phase_) {
     case Phase::idle:
@@ -124,7 +122,7 @@ bool ServerConnection::step() {
     case Phase::refused:
     case Phase::lingering:
       dropped_ += input_.pending().size();
-      input_.consume(input_.pending().size());
+      input_.clear();
       if (phase_ == Phase::lingering && dropped_ > kMaxDropped) {
         counters::linger_overruns.add();
         close({});
@@ -137,9 +135,7 @@ bool ServerConnection::step() {
   return false;
 }
 
-// ---- the head
-// ------------------------------------------------------------------------------------
-
+// ---- the head -----------------------------------------------------------------------------------
 bool ServerConnection::read_head() {
   std::string_view bytes = input_.head();
   if (bytes.empty()) return false;
@@ -254,9 +250,7 @@ std::expected<Framing, http::Refusal> ServerConnection::read_request(
   return framing;
 }
 
-// ---- the body
-// ------------------------------------------------------------------------------------
-
+// ---- the body -----------------------------------------------------------------------------------
 size_t ServerConnection::window() const {
   return unconsumed_ < limits_->body_window ? limits_->body_window - unconsumed_ : 0;
 }
@@ -336,9 +330,7 @@ void ServerConnection::ignore_request_body() {
   schedule();
 }
 
-// ---- refusals
-// ------------------------------------------------------------------------------------
-
+// ---- refusals -----------------------------------------------------------------------------------
 // Nothing more of the request is handed over, and the connection ends with the answer: where the
 // next request begins is not known, or not wanted.
 void ServerConnection::refuse(uint16_t status, std::string_view reason) {

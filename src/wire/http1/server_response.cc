@@ -107,6 +107,8 @@ void ServerConnection::send_end(const http::Fields* trailers) {
     fail(http::Abort::internal_error, "answer shorter than its Content-Length");
     return;
   }
+  // The end of the connection is the end of the body: it does not wait for the request's.
+  if (body_out_.coding() == Coding::until_close) stream_->shutdown_write();
   // An early answer to a request that goes on and on: no more than a little of it is waited for.
   if (phase_ == Phase::dropping && body_in_.left() > kMaxDrained) keep_alive_ = false;
   schedule();

@@ -44,9 +44,7 @@ bool belongs_to_hop(Name id) {
 
 }  // namespace
 
-// ---- lines
-// ---------------------------------------------------------------------------------------
-
+// ---- lines --------------------------------------------------------------------------------------
 HeadWriter::HeadWriter() {
   Buffer& b = buffer();
   at_ = b.data.get();
@@ -134,9 +132,7 @@ Bytes HeadWriter::finish() {
   return as_bytes({begin, static_cast<size_t>(at_ - begin)});
 }
 
-// ---- heads
-// ---------------------------------------------------------------------------------------
-
+// ---- heads --------------------------------------------------------------------------------------
 namespace {
 
 void write_framing(HeadWriter& head, const Framing& framing) {
@@ -192,9 +188,7 @@ Bytes write_request_head(const http::Request& request, const Framing& framing) {
   return head.finish();
 }
 
-// ---- bodies
-// --------------------------------------------------------------------------------------
-
+// ---- bodies -------------------------------------------------------------------------------------
 namespace {
 
 // Up to it a chunk is copied together with its framing: one piece for the kernel instead of three.

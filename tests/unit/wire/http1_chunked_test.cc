@@ -234,5 +234,19 @@ TEST(Http1Input, KeepsALongHeadInOnePiece) {
   EXPECT_EQ(input.consumed(), 100 + head.size() - 5);
 }
 
+TEST(Http1Input, ClearForgetsALongHead) {
+  const size_t before = Chunk::live();
+  Input input;
+  for (int i = 0; i < 3; ++i) input.filled(input.space().size());
+  EXPECT_GT(input.head().size(), Chunk::kCapacity);
+  input.clear();
+  EXPECT_EQ(Chunk::live(), before);
+  EXPECT_TRUE(input.head().empty());
+  EXPECT_EQ(input.consumed(), 3 * Chunk::kCapacity);
+  input.space()[0] = 'x';
+  input.filled(1);
+  EXPECT_EQ(input.head(), "x");
+}
+
 }  // namespace
 }  // namespace pqedge::http1

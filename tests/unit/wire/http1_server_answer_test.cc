@@ -95,6 +95,16 @@ TEST(Http1Answer, TowardHttp10) {
   EXPECT_EQ(rig.exchanges.size(), 2u);
 }
 
+TEST(Http1Answer, CloseDelimitedAnswerDoesNotWaitForTheRequest) {
+  ServerRig rig;
+  rig.feed("POST / HTTP/1.0\r\nContent-Length: 5\r\n\r\nab");
+  answer(rig, 200, stream, 0, false, {"early"});
+  EXPECT_TRUE(rig.peer.output_ended);
+  EXPECT_EQ(rig.last().events, "head ");
+  rig.feed("cde");
+  EXPECT_EQ(rig.last().events, "head end finished ");
+}
+
 // RFC 9112 7.1.2; RFC 9110 6.5: only after chunks.
 TEST(Http1Answer, Trailers) {
   Arena arena;
@@ -229,9 +239,7 @@ TEST(Http1Answer, BackPressure) {
   EXPECT_EQ(e.events, "head(end) writable finished ");
 }
 
-// ---- ends of the connection
-// ----------------------------------------------------------------------
-
+// ---- ends of the connection ---------------------------------------------------------------------
 // RFC 9112 9.6: a half-closed client still wants its answers.
 TEST(Http1Server, HalfClosedClientIsAnswered) {
   ServerRig rig;
@@ -294,9 +302,7 @@ TEST(Http1Server, AnIdleConnectionHoldsNoChunk) {
   EXPECT_EQ(Chunk::live(), before);
 }
 
-// ---- drain
-// ---------------------------------------------------------------------------------------
-
+// ---- drain --------------------------------------------------------------------------------------
 TEST(Http1Server, DrainAnnouncesTheCloseOnTheNextAnswer) {
   ServerRig rig;
   rig.feed(kGet);
@@ -337,9 +343,7 @@ TEST(Http1Server, CloseNowResetsAtOnce) {
   EXPECT_EQ(rig.last().events, "head(end) reset(2) ");
 }
 
-// ---- clocks
-// --------------------------------------------------------------------------------------
-
+// ---- clocks -------------------------------------------------------------------------------------
 TEST(Http1Server, SlowHeadIs408) {
   auto limits = patient_limits();
   limits->header_timeout = 1;

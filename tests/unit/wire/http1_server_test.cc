@@ -173,9 +173,7 @@ TEST(Http1Server, AbsoluteFormAndConnect) {
   EXPECT_EQ(rig.last().message.target, "*");
 }
 
-// ---- bodies in
-// -----------------------------------------------------------------------------------
-
+// ---- bodies in ----------------------------------------------------------------------------------
 TEST(Http1Server, ChunkedBodyWithTrailers) {
   ServerRig rig;
   rig.feed(
