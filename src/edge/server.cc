@@ -220,6 +220,9 @@ Result<std::string> Server::reload() {
   if (settings->workers != current_->settings.workers) {
     notes += "; server.workers changes with a restart";
   }
+  if (settings->logs.queue != current_->settings.logs.queue) {
+    notes += "; logging.queue changes with a restart";
+  }
   if (settings->quic.receive_buffer != current_->settings.quic.receive_buffer ||
       settings->quic.send_buffer != current_->settings.quic.send_buffer) {
     notes += "; quic.receive_buffer and quic.send_buffer change with a restart (or a new address)";

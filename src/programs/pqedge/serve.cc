@@ -11,6 +11,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "admin/server.h"
 #include "base/log.h"
@@ -21,6 +22,7 @@
 #include "net/loop.h"
 #include "programs/pqedge/notify.h"
 #include "record/error_log.h"
+#include "record/metrics.h"
 
 namespace pqedge {
 namespace {
@@ -88,10 +90,11 @@ class Process final : private net::EventSource {
     log::set_level(first->edge.logs.level);
     for (const std::string& w : first->warnings) log::warning("config", "{}", w);
     log::info("server", "{} descriptors may be open", descriptors);
-    const admin::Settings admin_settings = first->admin;
     options.loader = [this]() -> Result<edge::Settings> {
       auto c = load();
       if (!c) return std::unexpected(c.error());
+      loaded_admin_ = std::move(c->admin);
+      loaded_warnings_ = std::move(c->warnings);
       return std::move(c->edge);
     };
     auto server = edge::Server::start(*loop_, std::move(options));
@@ -99,7 +102,8 @@ class Process final : private net::EventSource {
     server_ = std::move(*server);
     log::info("server", "serving {} with {} workers", server_->settings().source,
               server_->worker_count());
-    auto admin = admin::Server::start(admin_settings, admin_hooks());
+    tell_metrics();
+    auto admin = admin::Server::start(loaded_admin_, admin_hooks());
     if (!admin) return std::unexpected(admin.error());
     admin_ = std::move(*admin);
     return {};
@@ -166,6 +170,8 @@ class Process final : private net::EventSource {
     notify_reloading();
     auto done = server_->reload();
     if (done) {
+      *done += adopt();
+      for (const std::string& w : loaded_warnings_) log::warning("config", "{}", w);
       log::info("server", "{}", *done);
     } else {
       log::error("server", "reload refused, nothing has changed:\n{}", done.error().message);
@@ -173,6 +179,30 @@ class Process final : private net::EventSource {
     notify("READY=1");
     return done;
   }
+  // What is not the data plane's takes the reloaded settings too. Returns what did not follow.
+  std::string adopt() {
+    std::string notes;
+    if (const auto ok = record::install_error_log(server_->settings().logs); !ok) {
+      notes += "; the error log stays as it was: " + ok.error().message;
+    }
+    if (const std::string restart = admin_->update(loaded_admin_); !restart.empty()) {
+      notes += "; " + restart;
+    }
+    tell_metrics();
+    return notes;
+  }
+
+  void tell_metrics() {
+    record::ProcessInfo info{.workers = static_cast<unsigned>(server_->worker_count())};
+    std::set<uint16_t> ports;
+    for (const auto& listener : server_->settings().listeners) {
+      if (!listener.http3) continue;
+      for (const net::Address& address : listener.addresses) ports.insert(address.port());
+    }
+    info.udp_ports.assign(ports.begin(), ports.end());
+    record::set_process_info(std::move(info));
+  }
+
   void reload_by_signal() { [[maybe_unused]] const auto done = reload(); }
 
   void reopen() {
@@ -206,6 +236,8 @@ class Process final : private net::EventSource {
   std::unique_ptr<jobs::DemoBackend> demo_;
   std::unique_ptr<edge::Server> server_;
   std::unique_ptr<admin::Server> admin_;
+  admin::Settings loaded_admin_;  // of the last load
+  std::vector<std::string> loaded_warnings_;
 };
 
 }  // namespace
