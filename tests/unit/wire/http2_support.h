@@ -271,6 +271,8 @@ class Server final : public http::ServerConnectionHandler {
     connection.reset();
   }
 
+  // Our side has ended.
+  bool over() const { return stream == nullptr || stream->shut; }
   void turn() { loop->run_once(0); }
   // Raw bytes from the client, and the end of the turn.
   void receive(std::string_view bytes) {
