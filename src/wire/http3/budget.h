@@ -14,13 +14,13 @@ enum class Nuisance : uint8_t {
   bad_request,        // refused by the codec
   empty_data,         // DATA frames without data
   unknown_frame,
+  control_frame,   // GOAWAY and MAX_PUSH_ID: there is no need for many
   unknown_stream,  // unidirectional streams of unknown types
   priority_update,
-  settled_stream,      // a frame for a stream that is gone
   qpack_blocked,       // a section that had to wait for the dynamic table
   qpack_instructions,  // far more of them than requests use
-  ping,
-  stalled_stream,  // reaped: the peer took nothing for limits.send_timeout
+  ping,                // keeps a connection open, now and then
+  stalled_stream,      // reaped: the peer took nothing for limits.send_timeout
   count_
 };
 

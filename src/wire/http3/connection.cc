@@ -21,7 +21,6 @@ constexpr uint64_t kShutdownNotice = (uint64_t{1} << 62) - 4;
 constexpr uint64_t kInstructionsARequest = 2048;
 constexpr uint64_t kInstructionsAhead = 16 * 1024;
 constexpr uint64_t kInstructionsCharged = 64;  // bytes to one charge
-constexpr uint64_t kPingsARequest = 4;
 
 constexpr quic::Precedence kCritical{.level = quic::Precedence::kCritical};
 
@@ -159,10 +158,8 @@ void Connection::ready(RequestStream& stream) {
 
 void Connection::on_received() {
   const uint64_t pings = quic_->pings_received();
-  if (pings - pings_seen_ > kPingsARequest) {
-    if (!charge(Nuisance::ping, pings - pings_seen_)) return;
-  }
-  pings_seen_ = pings;
+  const uint64_t more = pings - std::exchange(pings_seen_, pings);
+  if (more > 0 && !charge(Nuisance::ping, more)) return;
   // What the streams do may make others ready, which belong to this turn too: but not for ever.
   IntrusiveList<RequestStream, ReadyTag> batch;
   batch.splice_back(ready_);
@@ -205,7 +202,7 @@ bool Connection::on_goaway(uint64_t id) {
   // A client's names a push; we make none. It must not grow (RFC 9114 5.2).
   if (id > peer_goaway_) return fail(ErrorCode::id_error, "GOAWAY with a larger identifier");
   peer_goaway_ = id;
-  return charge(Nuisance::unknown_frame);
+  return charge(Nuisance::control_frame);
 }
 
 // RFC 9218 7.2.

@@ -65,6 +65,7 @@ bool RequestStream::begin_frame() {
       return c_.fail(ErrorCode::frame_unexpected, "HEADERS after the trailers");
     }
     section_.emplace(id());
+    if (phase_ == Phase::body) section_began_at_ = c_.now();
     if (phase_ == Phase::body) {
       phase_ = Phase::trailers;
       trailers_.emplace(handler_->request(), c_.limits());

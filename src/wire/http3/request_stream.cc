@@ -8,7 +8,8 @@
 
 namespace pqedge::http3 {
 
-RequestStream::RequestStream(Connection& connection) : c_(connection), received_at_(c_.now()) {}
+RequestStream::RequestStream(Connection& connection)
+    : c_(connection), received_at_(c_.now()), section_began_at_(c_.now()) {}
 
 const net::ConnectionFacts& RequestStream::facts() const { return c_.facts(); }
 
@@ -128,13 +129,21 @@ void RequestStream::on_send_progress() {
 
 // ---- time ---------------------------------------------------------------------------------------
 
+// A stream that other streams go before is not held up by its client as long as those move.
+Nanos RequestStream::send_waits_since() const {
+  if (closed_ || queue().empty() || c_.closing()) return kNever;
+  return blocked_by_window() ? send_progress_at()
+                             : std::max(send_progress_at(), c_.quic().send_progress_at());
+}
+
 Nanos RequestStream::deadline() const {
   const http::Limits& limits = c_.limits();
-  Nanos when = kNever;
-  if (!closed_ && !queue().empty()) when = send_progress_at() + limits.send_timeout;
+  const Nanos waits_since = send_waits_since();
+  const Nanos when = waits_since == kNever ? kNever : waits_since + limits.send_timeout;
   if (input_ended_ || discarding_) return when;
-  if (phase_ == Phase::head || section_)
-    return std::min(when, received_at_ + limits.header_timeout);
+  if (phase_ == Phase::head || section_) {
+    return std::min(when, section_began_at_ + limits.header_timeout);
+  }
   // A client that may not send, since the exchange has not taken what came, is not late.
   const bool may_send = body_.empty() && unconsumed_ < limits.body_window;
   return may_send ? std::min(when, received_at_ + limits.body_timeout) : when;
@@ -143,7 +152,8 @@ Nanos RequestStream::deadline() const {
 void RequestStream::expire(Nanos now) {
   if (deadline() > now) return;
   const http::Limits& limits = c_.limits();
-  if (!queue().empty() && send_progress_at() + limits.send_timeout <= now) {
+  const Nanos waits_since = send_waits_since();
+  if (waits_since != kNever && waits_since + limits.send_timeout <= now) {
     c_.charge(Nuisance::stalled_stream);
     if (handler_ != nullptr) {
       gone(http::Abort::timed_out);

@@ -88,6 +88,7 @@ class RequestStream final : public http::ServerStream,
   bool blocked() const { return wait_for_inserts_ != 0; }
   void deliver_body();
   void gone(http::Abort why);
+  Nanos send_waits_since() const;
   void finish_if_done();
 
   // Sending (request_send.cc).
@@ -113,7 +114,8 @@ class RequestStream final : public http::ServerStream,
   std::string_view bad_reason_;
   std::optional<Priority> early_priority_;
   http::Abort abort_ = http::Abort::none;  // the exchange is to hear of it
-  Nanos received_at_ = 0;                  // when bytes came last; at first, when the stream began
+  Nanos received_at_ = 0;                  // when bytes came last
+  Nanos section_began_at_ = 0;             // the field section being read; at first, the stream
 
   bool input_ended_ = false;  // FIN or RESET_STREAM came
   bool complete_ = false;     // the whole request was taken apart

@@ -137,7 +137,7 @@ bool PeerStream::end_frame() {
     }
     case frame::kMaxPushId: {  // we push nothing
       const auto id = parse_id(payload);
-      return id ? c_.charge(Nuisance::unknown_frame) : c_.fail(id.error());
+      return id ? c_.charge(Nuisance::control_frame) : c_.fail(id.error());
     }
     case frame::kPriorityUpdate: {
       uint64_t id = 0;

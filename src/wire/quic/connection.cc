@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "wire/quic/callbacks.h"
 #include "wire/quic/counters.h"
 #include "wire/quic/endpoint.h"
@@ -49,7 +51,7 @@ Result<std::unique_ptr<Connection>> Connection::accept(Endpoint& endpoint, const
 
 Result<void> Connection::start(const Initial& initial) {
   contexts_ = endpoint_.options_.contexts;
-  max_streams_ = endpoint_.options_.max_streams;
+  stream_limit_ = max_streams_ = endpoint_.options_.max_streams;
   facts_.id = endpoint_.next_connection_id();
   facts_.peer = initial.datagram.peer;
   facts_.local = initial.datagram.local;
@@ -178,6 +180,7 @@ void Connection::read_failed(int error) {
       request_end(Ending::drop, "the QUIC handshake could not go on");
       return;
     case NGTCP2_ERR_CRYPTO:
+      log_failure(crypto::handshake_failure(session_, false));
       ngtcp2_ccerr_set_tls_alert(&close, ngtcp2_conn_get_tls_alert(conn_), nullptr, 0);
       request_close(close, "the TLS handshake failed");
       return;
@@ -186,6 +189,13 @@ void Connection::read_failed(int error) {
       request_close(close, ngtcp2_strerror(error));
       return;
   }
+}
+
+void Connection::log_failure(const Error& error) const {
+  if (!log::enabled(log::Level::debug)) return;
+  std::string text;
+  append_text_escaped(text, error.message);
+  log::debug("quic", "{}: handshake failed: {}", facts_.peer.ip(), text);
 }
 
 // ACKs are not worth a datagram of their own while an answer may be about to leave (P7): with
@@ -210,6 +220,7 @@ void Connection::handshake_completed() {
   leave_handshake();
   state_ = State::established;
   crypto::read_facts(tls_.ssl(), facts_);
+  crypto::count_handshake(facts_, session_);
   send_new_token();
   handler_ = endpoint_.handler_.on_connection(*this);
   if (handler_ == nullptr) {
@@ -237,6 +248,9 @@ void Connection::send_new_token() {
 // ---- streams ------------------------------------------------------------------------------------
 
 Stream* Connection::stream_opened(int64_t id) {
+  if (is_bidirectional(id)) {
+    opened_streams_ = std::max(opened_streams_, static_cast<uint64_t>(id) / 4 + 1);
+  }
   uint64_t code = 0;
   Stream* stream = handler_ == nullptr ? nullptr : handler_->make_stream(id, code);
   if (stream == nullptr) {
@@ -312,14 +326,20 @@ Stream* Connection::find_stream(int64_t id) const {
   return closing() ? nullptr : static_cast<Stream*>(ngtcp2_conn_get_stream_user_data(conn_, id));
 }
 
+// MAX_STREAMS makes a packet that the peer has to acknowledge: it is sent for many ended streams at
+// once, as long as the peer can open as many as it had left at first.
 void Connection::allow_stream(bool bidirectional) {
   if (closing()) return;
-  if (bidirectional) {
-    ++max_streams_;
-    ngtcp2_conn_extend_max_streams_bidi(conn_, 1);
-  } else {
+  if (!bidirectional) {
     ngtcp2_conn_extend_max_streams_uni(conn_, 1);
+    return;
   }
+  ++ended_streams_;
+  const uint64_t left = max_streams_ - std::min(max_streams_, opened_streams_);
+  if (left > stream_limit_ / 2) return;
+  max_streams_ += ended_streams_;
+  ngtcp2_conn_extend_max_streams_bidi(conn_, static_cast<size_t>(std::exchange(ended_streams_, 0)));
+  wake();
 }
 
 // ---- ending -------------------------------------------------------------------------------------

@@ -96,6 +96,8 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
   void wake();
   // The time within which the peer's answer to a packet is expected, for timers of the application.
   Nanos probe_timeout() const;
+  // When bytes of any stream last went into a packet or were acknowledged.
+  Nanos send_progress_at() const { return send_progress_at_; }
   // PING frames the peer has sent.
   uint64_t pings_received() const;
 
@@ -119,6 +121,7 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
   void fill_parameters(const Initial& initial, const ConnectionId& id,
                        ngtcp2_transport_params& parameters) const;
 
+  void log_failure(const Error& error) const;
   void handshake_completed();
   void leave_handshake();
   void send_new_token();
@@ -176,9 +179,13 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
   State state_ = State::handshake;
   Ending ending_ = Ending::none;
   bool write_before_close_ = false;
-  bool reading_ = false;      // inside ngtcp2_conn_read_pkt
-  uint64_t max_streams_ = 0;  // bidirectional ones of the peer, counted from the first
-  uint8_t unanswered_ = 0;    // datagrams taken since packets were last written
+  bool reading_ = false;  // inside ngtcp2_conn_read_pkt
+  Nanos send_progress_at_ = 0;
+  uint64_t stream_limit_ = 0;    // bidirectional streams of the peer at once
+  uint64_t max_streams_ = 0;     // that it may have opened by now, counted from the first
+  uint64_t opened_streams_ = 0;  // that it has
+  uint64_t ended_streams_ = 0;   // for which it was not given another yet
+  uint8_t unanswered_ = 0;       // datagrams taken since packets were last written
   ngtcp2_ccerr close_error_;
   std::string_view close_reason_;
 

@@ -114,6 +114,7 @@ ngtcp2_ssize Connection::fill_packet(ngtcp2_path* path, ngtcp2_pkt_info* info, u
       case NGTCP2_ERR_STREAM_SHUT_WR:  // the peer sent STOP_SENDING
       case NGTCP2_ERR_STREAM_NOT_FOUND:
         stream->write_closed_ = true;
+        stream->queue_.clear();
         scheduler_.remove(*stream);
         continue;
       default:
@@ -133,7 +134,7 @@ Stream* Connection::next_writable() {
 void Connection::took(Stream& stream, size_t n, bool end, ngtcp2_tstamp now) {
   stream.queue_.sent(n);
   stream.bytes_sent_ += n;
-  stream.send_progress_at_ = now;
+  stream.send_progress_at_ = send_progress_at_ = now;
   if (end) stream.end_sent_ = true;
   if (stream.queue_.unsent() == 0 && (end || !stream.end_queued_)) {
     scheduler_.remove(stream);
@@ -147,7 +148,7 @@ void Connection::took(Stream& stream, size_t n, bool end, ngtcp2_tstamp now) {
 void Connection::acknowledged(Stream& stream, uint64_t n) {
   if (stream.write_closed_) return;
   stream.queue_.acknowledged(n);
-  stream.send_progress_at_ = loop().now();
+  stream.send_progress_at_ = send_progress_at_ = loop().now();
   if (stream.was_above_low_ && stream.backlog() <= Stream::kLowWater) {
     progressed_.push_back(stream);
     wake();

@@ -1,5 +1,9 @@
 #include "wire/quic/endpoint.h"
 
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 
 #include "wire/quic/counters.h"
@@ -38,8 +42,12 @@ Endpoint::Endpoint(net::Loop& loop, Options options, EndpointHandler& handler)
 Result<std::unique_ptr<Endpoint>> Endpoint::create(net::Loop& loop, Options options,
                                                    EndpointHandler& handler) {
   if (auto ready = initialise_tls(); !ready) return std::unexpected(ready.error());
+  const int fd = options.socket.fd.get();
+  if (const int off = 0; options.socket.gro && !options.settings.gro) {
+    setsockopt(fd, IPPROTO_UDP, UDP_GRO, &off, sizeof off);
+  }
   std::unique_ptr<Endpoint> endpoint(new Endpoint(loop, std::move(options), handler));
-  if (auto added = loop.add(endpoint->options_.socket.fd.get(), *endpoint, true); !added) {
+  if (auto added = loop.add(fd, *endpoint, true); !added) {
     return std::unexpected(added.error());
   }
   return endpoint;

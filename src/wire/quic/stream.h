@@ -66,8 +66,10 @@ class Stream : public ListNode<SendTag>, public ListNode<ProgressTag> {
   static constexpr size_t kMaxUnacknowledged = 8 * 1024 * 1024;
   static constexpr size_t kLowWater = 32 * 1024;
 
-  // When something of it last went into a packet or was acknowledged; when something last came.
+  // When something of it last went into a packet or was acknowledged.
   Nanos send_progress_at() const { return send_progress_at_; }
+  // Its own window, not the connection's, holds it up.
+  bool blocked_by_window() const { return blocked_; }
 
  protected:
   Stream() = default;

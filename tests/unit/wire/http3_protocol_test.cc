@@ -403,10 +403,9 @@ TEST_F(Http3Protocol, ASectionWaitsForTheDynamicTable) {
   const std::string frame = qpack.headers(id, kFields, instructions);
   ASSERT_FALSE(instructions.empty());
   client_->write(id, frame + hex("000161"), false);
-  settle(*loop_);
+  ASSERT_TRUE(run([&] { return server_->exchanges() == 1; }));
   client_->write(id, hex("000162"), true);
   settle(*loop_);
-  ASSERT_EQ(server_->exchanges(), 1u);
   EXPECT_FALSE(server_->exchange(0).head);
   client_->write(encoder, instructions);
   ASSERT_TRUE(run([&] { return client_->stream(id).ended || client_->closed(); }));
@@ -421,7 +420,7 @@ TEST_F(Http3Protocol, ABlockedSectionMayBeCancelled) {
   const int64_t encoder = send_unidirectional(hex("02"));
   const int64_t id = client_->open_bidirectional();
   client_->write(id, qpack.headers(id, kFields, instructions), false);
-  settle(*loop_);
+  ASSERT_TRUE(run([&] { return server_->exchanges() == 1; }));
   client_->reset(id, 0x10c);
   ASSERT_TRUE(run([&] { return server_->exchange(0).reset.has_value(); }));
   client_->write(encoder, instructions);

@@ -54,6 +54,7 @@ void Http3TestClient::on_handshake_done() {
   };
   c.end_stream = [](nghttp3_conn*, int64_t id, void* user, void*) {
     self(user).answers_[id].ended = true;
+    self(user).order_.push_back(id);
     return 0;
   };
   c.shutdown = [](nghttp3_conn*, int64_t id, void* user) {

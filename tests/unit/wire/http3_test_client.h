@@ -36,6 +36,8 @@ class Http3TestClient final : public QuicTestClient {
   bool answered(int64_t stream) { return answers_[stream].ended; }
   std::string header(int64_t stream, const std::string& name);
   std::optional<int64_t> goaway() const { return goaway_; }
+  // The streams whose answers are complete, in the order they were completed.
+  const std::vector<int64_t>& order() const { return order_; }
 
  private:
   void on_handshake_done() override;
@@ -50,6 +52,7 @@ class Http3TestClient final : public QuicTestClient {
   std::map<int64_t, Answer> answers_;
   std::map<int64_t, std::string> bodies_;
   std::optional<int64_t> goaway_;
+  std::vector<int64_t> order_;
 };
 
 }  // namespace pqedge::wire_test
