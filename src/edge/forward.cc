@@ -143,6 +143,7 @@ void Exchange::on_response_body(Slice bytes) {
 void Exchange::on_response_end() {
   if (response_done_) return;
   finish_backend();
+  http::strip_trailers(response_->trailers);
   stream_->send_end(&response_->trailers);
 }
 

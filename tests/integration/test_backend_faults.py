@@ -257,6 +257,35 @@ class Faults(harness.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(b"x-sum: 42", done.stdout.lower())
 
+    def test_trailers_that_must_not_cross_do_not(self):
+        # RFC 9110 6.5.1, K50: framing, credentials, and what only a proxy may say.
+        self.start(respond(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+                           b"Content-Length: 9\r\nSet-Cookie: a=b\r\nX-Sum: 1\r\n\r\n"))
+        for http in harness.ALL_VERSIONS:
+            done = self.proxy.curl("/", "-D", "-", "-H", "TE: trailers", http=http)
+            head = done.stdout.lower()
+            self.assertIn(b"x-sum: 1", head)
+            self.assertNotIn(b"content-length: 9", head)
+
+    def test_request_trailers(self):
+        seen = []
+
+        def serve(sock, number):
+            reader = harness.RequestReader(sock)
+            while reader.read() is not None:
+                seen.extend(getattr(reader, "trailers", []))
+                reader.trailers = []
+                sock.sendall(OK)
+
+        self.start(serve)
+        with self.proxy.tls() as sock:
+            sock.sendall(b"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n"
+                         b"Trailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n"
+                         b"X_Forwarded_For: 6.6.6.6\r\nX-Forwarded-For: 6.6.6.6\r\n"
+                         b"Authorization: x\r\n\r\n")
+            self.assertEqual(harness.read_response(sock)[0], 200)
+        self.assertEqual([t.lower() for t in seen], [b"x-sum: 1"])
+
     def test_answers_without_body(self):
         for status in (204, 304):
             with self.subTest(status):
