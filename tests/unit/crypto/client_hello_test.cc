@@ -83,7 +83,8 @@ TEST(ClientHelloReader, ReadsWhatOpenSslSends) {
     ++count;
   }
   EXPECT_EQ(count, hello->extension_count);
-  const auto classical = parse(openssl_hello({.groups = "X25519:P-256"}));
+  const std::string classical_message = openssl_hello({.groups = "X25519:P-256"});
+  const auto classical = parse(classical_message);
   ASSERT_TRUE(classical);
   EXPECT_FALSE(offers_post_quantum(*classical));
 }
