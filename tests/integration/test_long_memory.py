@@ -19,10 +19,15 @@ class LongMemory(harness.TestCase):
         """KiB a connection that is open and has had a request or none."""
         base = self.proxy.memory_kib()
         before = self.proxy.metric("pqedge_client_connections")
+        handshakes = self.proxy.metric("pqedge_tls_handshakes_total")
         load = Load(self, self.proxy, protocol, "-c", str(count), "-r", "20",
                     "--timeout", "120")
         harness.wait_for(lambda: self.proxy.metric("pqedge_client_connections") >= before + count,
                          f"{count} connections", 300)
+        # Accepted is not yet established.
+        harness.wait_for(
+            lambda: self.proxy.metric("pqedge_tls_handshakes_total") >= handshakes + count,
+            f"{count} handshakes", 300)
         taken = self.proxy.memory_kib() - base
         record = load.stop()
         self.assertEqual(record["failures"], {})
