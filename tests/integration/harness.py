@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -28,20 +29,23 @@ _handed_out = set()
 
 
 def free_port():
-    """A port that is free for TCP and UDP on 127.0.0.1 and ::1 now, and not handed out before."""
+    """A port that is free for TCP and UDP on 127.0.0.1 now, and not handed out before.
+
+    It lies below the range that the kernel gives to outgoing connections (ip_local_port_range):
+    one of those, made by a test that runs beside, could take it before its user binds it.
+    """
     for _ in range(200):
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
-            tcp.bind(("127.0.0.1", 0))
-            port = tcp.getsockname()[1]
-            if port in _handed_out:
-                continue
-            try:
-                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-                    udp.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            _handed_out.add(port)
-            return port
+        port = random.randrange(10_000, 32_000)
+        if port in _handed_out:
+            continue
+        try:
+            for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                with socket.socket(socket.AF_INET, kind) as s:
+                    s.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        _handed_out.add(port)
+        return port
     raise RuntimeError("no free port")
 
 

@@ -5,9 +5,11 @@
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <format>
 #include <fstream>
 
 #include "unit/net/support.h"
@@ -29,6 +31,13 @@ class TempDir {
 };
 
 Address any_port(const char* text) { return *Address::parse(text); }
+
+// A loopback address that only this process uses, so that a port of it which should be free is not
+// taken by whatever runs beside the test.
+Address own_loopback() {
+  const auto id = static_cast<unsigned>(getpid());
+  return *Address::from_ip(std::format("127.{}.{}.7", 64 + (id >> 8) % 64, id & 255), 0);
+}
 
 TEST(ListenStream, AcceptsWithNodelay) {
   TcpPair pair = tcp_pair();
@@ -61,7 +70,7 @@ TEST(ListenStream, WorkersShareAPort) {
 
 // With SO_REUSEPORT alone, a second instance would join silently and steal connections.
 TEST(CheckPortFree, SeesAListenerThatWouldLetUsJoin) {
-  auto listener = listen_stream(any_port("127.0.0.1:0"), {});
+  auto listener = listen_stream(own_loopback(), {});
   const Address at = *local_address(listener->get());
   EXPECT_FALSE(check_port_free(at, false).has_value());
   EXPECT_TRUE(check_port_free(at, true).has_value());  // UDP is another matter
@@ -77,7 +86,7 @@ TEST(CheckPortFree, SeesTheOtherFamilyBehindADualStackAddress) {
 }
 
 TEST(CheckPortFree, SeesUdp) {
-  auto socket = bind_udp(any_port("127.0.0.1:0"), {}, 0, 0);
+  auto socket = bind_udp(own_loopback(), {}, 0, 0);
   ASSERT_TRUE(socket.has_value());
   const Address at = *local_address(socket->fd.get());
   EXPECT_FALSE(check_port_free(at, true).has_value());
@@ -85,7 +94,7 @@ TEST(CheckPortFree, SeesUdp) {
 }
 
 TEST(CheckPortFree, LooksPastTimeWait) {
-  auto listener = listen_stream(any_port("127.0.0.1:0"), {});
+  auto listener = listen_stream(own_loopback(), {});
   const Address at = *local_address(listener->get());
   Fd client(::socket(AF_INET, SOCK_STREAM, 0));
   ASSERT_EQ(connect(client.get(), at.data(), at.size()), 0);
