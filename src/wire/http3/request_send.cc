@@ -99,6 +99,7 @@ void RequestStream::send_end(const http::Fields* trailers) {
 void RequestStream::reset(http::Abort why) {
   handler_ = nullptr;
   discard_input();
+  if (closed_) deliver_later();  // nothing else would destroy it
   if (c_.closing() || closed_) return;
   c_.quic().consumed(*this, std::exchange(unconsumed_, 0));
   c_.quic().reset_write(*this, static_cast<uint64_t>(code_of(why)));

@@ -15,6 +15,12 @@ const net::ConnectionFacts& RequestStream::facts() const { return c_.facts(); }
 
 void RequestStream::mark_ready() { c_.ready(*this); }
 
+// For calls of the exchange, which may come from within one of ours.
+void RequestStream::deliver_later() {
+  mark_ready();
+  if (!c_.closing()) c_.quic().wake();
+}
+
 // Each call may make the exchange end the stream: then handler_ is null and nothing more is told.
 void RequestStream::deliver() {
   if (closed_ && !end_sent() && abort_ == http::Abort::none) abort_ = http::Abort::cancelled;
@@ -41,7 +47,8 @@ void RequestStream::deliver() {
     }
   }
   finish_if_done();
-  if (closed_) c_.request_closed(*this);
+  // QUIC may have forgotten the stream while the exchange has not taken all of the body yet.
+  if (closed_ && handler_ == nullptr) c_.request_closed(*this);
 }
 
 // At most body_window bytes may be under way to the exchange; the rest waits here, within the
@@ -65,17 +72,14 @@ void RequestStream::consumed(size_t n) {
   if (c_.closing()) return;
   received_at_ = c_.now();  // it may have been waiting for this
   c_.quic().consumed(*this, n);
-  if (!body_.empty()) {  // not from within this call, which may be one of ours
-    mark_ready();
-    c_.quic().wake();
-  }
+  if (!body_.empty()) deliver_later();
 }
 
 void RequestStream::ignore_request_body() {
   discard_input();
   if (end_told_) return;
   end_told_ = true;
-  if (!c_.closing()) c_.quic().wake();
+  deliver_later();
 }
 
 // The exchange hears of it and is let go.
@@ -155,9 +159,11 @@ void RequestStream::expire(Nanos now) {
   const Nanos waits_since = send_waits_since();
   if (waits_since != kNever && waits_since + limits.send_timeout <= now) {
     c_.charge(Nuisance::stalled_stream);
-    if (handler_ != nullptr) {
+    if (!blocked_by_window()) {
+      c_.fail(ErrorCode::excessive_load, "the client takes nothing");
+    } else if (handler_ != nullptr) {
       gone(http::Abort::timed_out);
-    } else if (!c_.closing()) {
+    } else {
       c_.quic().reset_write(*this, static_cast<uint64_t>(ErrorCode::request_cancelled));
     }
     return;

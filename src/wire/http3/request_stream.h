@@ -85,6 +85,7 @@ class RequestStream final : public http::ServerStream,
   void abandon_section();
   void discard_input();
   void mark_ready();
+  void deliver_later();
   bool blocked() const { return wait_for_inserts_ != 0; }
   void deliver_body();
   void gone(http::Abort why);

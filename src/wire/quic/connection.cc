@@ -301,9 +301,8 @@ void Connection::reset_write(Stream& stream, uint64_t code) {
   if (closing() || stream.write_closed_) return;
   scheduler_.remove(stream);
   stream.write_closed_ = true;
+  stream.queue_.drop_unsent();
   ngtcp2_conn_shutdown_stream_write(conn_, 0, stream.id_, code);
-  // ngtcp2 has dropped what it would have sent again.
-  stream.queue_.clear();
   wake();
 }
 

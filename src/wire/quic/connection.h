@@ -90,7 +90,10 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
   void close(uint64_t code, std::string_view reason, bool written_out = false);
   bool closing() const { return ending_ != Ending::none || state_ >= State::closing; }
   // The application is going away without an end in good order: no call reaches it any more.
-  void detach_handler() { handler_ = nullptr; }
+  void detach_handler() {
+    handler_ = nullptr;
+    write_before_close_ = false;  // the streams are gone
+  }
 
   // Something was queued outside of on_received(): packets are written at the end of this turn.
   void wake();

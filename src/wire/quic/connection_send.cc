@@ -114,7 +114,7 @@ ngtcp2_ssize Connection::fill_packet(ngtcp2_path* path, ngtcp2_pkt_info* info, u
       case NGTCP2_ERR_STREAM_SHUT_WR:  // the peer sent STOP_SENDING
       case NGTCP2_ERR_STREAM_NOT_FOUND:
         stream->write_closed_ = true;
-        stream->queue_.clear();
+        stream->queue_.drop_unsent();
         scheduler_.remove(*stream);
         continue;
       default:
@@ -146,8 +146,7 @@ void Connection::took(Stream& stream, size_t n, bool end, ngtcp2_tstamp now) {
 }
 
 void Connection::acknowledged(Stream& stream, uint64_t n) {
-  if (stream.write_closed_) return;
-  stream.queue_.acknowledged(n);
+  stream.queue_.acknowledged(std::min<size_t>(n, stream.queue_.unacknowledged()));
   stream.send_progress_at_ = send_progress_at_ = loop().now();
   if (stream.was_above_low_ && stream.backlog() <= Stream::kLowWater) {
     progressed_.push_back(stream);

@@ -77,6 +77,18 @@ class SendQueue {
     compact();
   }
 
+  // Forgets what is in no packet yet. The rest stays: ngtcp2 may look at it until it is
+  // acknowledged or the stream is closed, also when the stream was reset.
+  void drop_unsent() {
+    if (unsent_ == 0) return;
+    if (cursor_offset_ > 0) slices_[cursor_++].size = cursor_offset_;
+    slices_.resize(cursor_);
+    cursor_offset_ = 0;
+    total_ -= unsent_;
+    unsent_ = 0;
+    compact();
+  }
+
   void clear() {
     slices_.clear();
     head_ = cursor_ = cursor_offset_ = total_ = unsent_ = 0;

@@ -69,7 +69,7 @@ class Stream : public ListNode<SendTag>, public ListNode<ProgressTag> {
   // When something of it last went into a packet or was acknowledged.
   Nanos send_progress_at() const { return send_progress_at_; }
   // Its own window, not the connection's, holds it up.
-  bool blocked_by_window() const { return blocked_; }
+  bool blocked_by_window() const { return blocked_ && !write_closed_; }
 
  protected:
   Stream() = default;

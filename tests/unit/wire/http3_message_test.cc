@@ -310,6 +310,29 @@ TEST_F(Http3Message, AnEarlyAnswerStopsTheUpload) {
   }
 }
 
+// The answer is out and acknowledged before the exchange has taken all of the request.
+TEST_F(Http3Message, ABodyIsDeliveredAfterItsStreamHasClosed) {
+  Http3TestServer::Options options;
+  options.limits.body_window = 1000;
+  serve(std::move(options));
+  server_->on_request = [](TestExchange& e) {
+    e.credit = false;
+    e.when_complete = nullptr;
+    e.when_head = [](TestExchange& x) { x.answer(200, "early"); };
+  };
+  const int64_t id = client_->post("/", std::string(2500, 'b'));
+  ASSERT_TRUE(run([&] { return client_->stream(id).closed; }));
+  TestExchange& e = server_->exchange(0);
+  while (!e.ended) {
+    const size_t before = e.body.size();
+    ASSERT_NE(e.stream(), nullptr);
+    e.stream()->consumed(std::exchange(e.held, 0));
+    ASSERT_TRUE(run([&] { return e.body.size() > before || e.ended; }));
+  }
+  EXPECT_EQ(e.body.size(), 2500u);
+  EXPECT_TRUE(run([&] { return e.finished; }));
+}
+
 TEST_F(Http3Message, ARequestTheClientCancelsIsTold) {
   serve();
   server_->on_request = [](TestExchange& e) { e.when_complete = nullptr; };

@@ -231,7 +231,10 @@ TEST(QuicSendQueue, KeepsWhatIsNotAcknowledgedUnderRandomUse) {
         sent = stream.size();
       }
     }
-    queue.clear();
+    queue.drop_unsent();
+    EXPECT_EQ(queue.unsent(), 0u);
+    EXPECT_EQ(queue.unacknowledged(), sent - acknowledged);
+    queue.acknowledged(queue.unacknowledged());
     EXPECT_TRUE(queue.empty());
   }
   EXPECT_EQ(Chunk::live(), chunks_before);

@@ -233,7 +233,7 @@ void QuicTestClient::write(int64_t stream, Bytes bytes, bool end) {
 }
 
 void QuicTestClient::reset(int64_t stream, uint64_t code) {
-  outgoing_.erase(stream);
+  outgoing_[stream].dead = true;
   if (conn_ != nullptr) ngtcp2_conn_shutdown_stream_write(conn_, 0, stream, code);
   wake();
 }
@@ -328,7 +328,7 @@ bool QuicTestClient::write_one() {
     Outgoing* out = nullptr;
     for (auto& [stream, o] : outgoing_) {
       const bool some = o.piece < o.pieces.size();
-      if (o.blocked || (!some && !(o.end && !o.end_sent))) continue;
+      if (o.dead || o.blocked || (!some && !(o.end && !o.end_sent))) continue;
       if (some && ngtcp2_conn_get_max_data_left(conn_) == 0) continue;
       id = stream;
       out = &o;
@@ -366,7 +366,7 @@ bool QuicTestClient::write_one() {
       continue;
     }
     if (n == NGTCP2_ERR_STREAM_SHUT_WR || n == NGTCP2_ERR_STREAM_NOT_FOUND) {
-      outgoing_.erase(id);
+      out->dead = true;  // the pieces stay: what was sent may be sent again
       continue;
     }
     if (n < 0) {

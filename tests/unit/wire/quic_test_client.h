@@ -109,6 +109,7 @@ class QuicTestClient : public net::EventSource {
     bool end = false;
     bool end_sent = false;
     bool blocked = false;
+    bool dead = false;
   };
   static ngtcp2_callbacks callbacks();
   static void append_log(void* user, const char* format, ...);
