@@ -8,56 +8,57 @@
 #include <string_view>
 
 #include "base/version.h"
+#include "programs/pqcost/commands.h"
 
 namespace {
 
-constexpr int kUsageError = 2;
-
-constexpr std::string_view kHelp =
-    "pqcost measures the cost of post-quantum cryptography.\n"
-    "\n"
-    "Usage: pqcost --version | --help\n"
-    "\n"
-    "  --version   print the version, and those of the libraries in use\n"
-    "  --help      print this\n"
-    "\n"
-    "This build has no measurements.\n";
-
-void print(std::string_view text, std::FILE* to = stdout) {
-  std::fwrite(text.data(), 1, text.size(), to);
-}
+using pqedge::pqcost::Command;
 
 void print_version() {
-  print("pqcost ");
-  print(pqedge::version());
-  print(" (");
-  print(pqedge::git_commit());
-  print(")\n");
+  const std::string_view version = pqedge::version();
+  const std::string_view commit = pqedge::git_commit();
+  std::printf("pqcost %.*s (%.*s)\n", static_cast<int>(version.size()), version.data(),
+              static_cast<int>(commit.size()), commit.data());
   std::printf("OpenSSL %s\n", OpenSSL_version(OPENSSL_VERSION_STRING));
   std::printf("ngtcp2 %s\n", ngtcp2_version(0)->version_str);
   std::printf("nghttp3 %s\n", nghttp3_version(0)->version_str);
   std::printf("nghttp2 %s\n", nghttp2_version(0)->version_str);
 }
 
+void print_help() {
+  std::printf(
+      "pqcost measures what post-quantum cryptography costs.\n"
+      "\n"
+      "Usage: pqcost COMMAND [OPTION...]\n"
+      "       pqcost --version | --help\n"
+      "\n"
+      "Commands (each has --help):\n");
+  for (const Command& command : pqedge::pqcost::commands()) {
+    std::printf("  %-10.*s  %.*s\n", static_cast<int>(command.name.size()), command.name.data(),
+                static_cast<int>(command.summary.size()), command.summary.data());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2) {
-    const std::string_view argument = argv[1];
-    if (argument == "--version" || argument == "version") {
-      print_version();
-      return 0;
-    }
-    if (argument == "--help" || argument == "-h" || argument == "help") {
-      print(kHelp);
-      return 0;
-    }
-    std::fprintf(stderr, "pqcost: unknown argument '%s'\n", argv[1]);
-  } else if (argc < 2) {
-    std::fprintf(stderr, "pqcost: nothing was asked for\n");
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "--version" || first == "version") {
+    print_version();
+    return 0;
+  }
+  if (first == "--help" || first == "-h" || first == "help") {
+    print_help();
+    return 0;
+  }
+  for (const Command& command : pqedge::pqcost::commands()) {
+    if (command.name == first) return command.run(argc - 1, argv + 1);
+  }
+  if (first.empty()) {
+    std::fprintf(stderr, "pqcost: no command was given\n");
   } else {
-    std::fprintf(stderr, "pqcost: one argument is taken, %d were given\n", argc - 1);
+    std::fprintf(stderr, "pqcost: unknown command '%s'\n", argv[1]);
   }
   std::fprintf(stderr, "Try 'pqcost --help'.\n");
-  return kUsageError;
+  return pqedge::pqcost::kUsageError;
 }
