@@ -24,7 +24,7 @@ class Relay:
         self.delay = delay
         self._held = collections.deque()  # (when to send, to the server?, datagram)
         self.passed = 0
-        self._lock = threading.Lock()
+        self._rebind = threading.Event()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -38,23 +38,26 @@ class Relay:
         return s
 
     def rebind(self):
-        with self._lock:
-            old, self.back = self.back, self._socket(("127.0.0.1", 0))
-        old.close()
+        """From the next datagram on, the server sees a new address."""
+        self._rebind.set()
+
+    def _take_new_address(self):
+        # Only the relay's own thread touches the sockets: one that another thread closed could
+        # have been registered, or its number given to someone else, in the same moment.
+        self._rebind.clear()
+        self.back.close()
+        self.back = self._socket(("127.0.0.1", 0))
 
     def _run(self):
         while not self._end.is_set():
-            with self._lock:
-                back = self.back
+            if self._rebind.is_set():
+                self._take_new_address()
             with selectors.DefaultSelector() as selector:
                 selector.register(self.front, selectors.EVENT_READ)
-                try:
-                    selector.register(back, selectors.EVENT_READ)
-                except ValueError:
-                    continue
+                selector.register(self.back, selectors.EVENT_READ)
                 selector.select(0.001 if self._held else 0.02)
             self._pump(self.front, True)
-            self._pump(back, False)
+            self._pump(self.back, False)
             while self._held and self._held[0][0] <= time.monotonic():
                 self._send(*self._held.popleft()[1:])
 
