@@ -224,6 +224,22 @@ struct LiveRecord {
   std::map<std::string, double> times_us;    // "connect", "server_hello", "finished", ...
   std::string outcome;                       // "handshake", or what ended it
   std::map<std::string, std::string> scenario;  // settings of the link, when over the emulator
+  // What else was seen, and how each figure was taken: "address", "alpn", "alert", "packets", ...
+  std::map<std::string, std::string> facts;
+};
+
+// One variant of a scenario, over all its seeds (M19). The single handshakes are in Record::live.
+struct ScenarioRecord {
+  std::string scenario;                         // "retry", "loss", ...
+  std::string variant;                          // "X25519MLKEM768 alone, classical server"
+  std::map<std::string, std::string> settings;  // link, peer, client
+  std::string emulator;                         // its name, and how its own delay was measured
+  double added_delay_us = 0;                    // by the emulator, one way, median
+  double added_delay_p99_us = 0;
+  std::vector<uint64_t> seeds;
+  std::map<std::string, size_t> outcomes;       // handshakes by outcome
+  std::map<std::string, Range> times_us;        // of those that succeeded
+  std::map<std::string, Range> bytes;           // "client_to_server", ...
 };
 
 // ---- the whole ----------------------------------------------------------------------------------
@@ -251,6 +267,7 @@ struct Record {
   std::string token_claims;          // the claims as signed
   std::vector<LimitRecord> limits;
   std::vector<LiveRecord> live;
+  std::vector<ScenarioRecord> scenarios;
   std::vector<KnownAnswerRecord> known_answers;
   std::vector<AbsentRecord> absent;
 };
