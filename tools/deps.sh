@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs what pqedge is built and tested with, from Debian's own packages.
+# Installs what pqedge is built and tested with, from Debian's own packages, and
+# the npm packages of package-lock.json into node_modules/.
 #
 #   tools/deps.sh [GROUP...]     groups: build test bench dev all (default: build test)
 #   tools/deps.sh check [GROUP...]   only say what is missing; exit 1 if anything is
 #   tools/deps.sh undo           take away the apt sources and pins added here
 #
-# It calls no apt at all when everything is there. On Debian 13 it adds
+# It calls neither apt nor npm when everything is there. On Debian 13 it adds
 # trixie-backports, on Debian 12 also trixie and trixie-security, with pins that
 # keep the rest of the machine as it is. Debian 12 gets newer system libraries
 # by that: on a terminal it lists them and asks first; YES=1 answers yes.
@@ -27,6 +28,7 @@ readonly build_packages=(
   libmimalloc-dev libvectorscan-dev libre2-dev
   zlib1g-dev libbrotli-dev libzstd-dev
   libc-ares-dev libcurl4-openssl-dev
+  libbotan-3-dev libwolfssl-dev libgcrypt20-dev
   curl
 )
 # Needed by `make test`: libraries, and clients and servers that are not ours.
@@ -34,6 +36,7 @@ readonly test_packages=(
   libgtest-dev libllhttp-dev
   nghttp2-client nginx-light haproxy varnish gnutls-bin
   python3 python3-aioquic python3-h2 python3-hpack python3-websockets python3-cryptography
+  python3-jsonschema openssh-server openssh-client
   chromium tshark iproute2 procps
 )
 # Needed by `make bench` and `make bench-rivals`.
@@ -49,10 +52,11 @@ readonly minimums=(
   "libssl-dev 3.5" "openssl 3.5"
   "libngtcp2-dev 1.22" "libngtcp2-crypto-ossl-dev 1.22" "libnghttp3-dev 1.15"
   "libnghttp2-dev 1.64" "curl 8.21" "libcurl4-openssl-dev 8.21"
-  "libgtest-dev 1.15" "haproxy 3.0" "python3 3.13" "valgrind 1:3.24"
+  "libbotan-3-dev 3.7" "libwolfssl-dev 5.7" "libgcrypt20-dev 1.11"
+  "openssh-server 1:9.9" "openssh-client 1:9.9" "libgtest-dev 1.15" "haproxy 3.0" "python3 3.13" "valgrind 1:3.24"
 )
 # Programs that come as services: installing them for tests must not start them.
-readonly services=(nginx haproxy varnish varnishncsa)
+readonly services=(nginx haproxy varnish varnishncsa ssh)
 
 say() { printf 'deps: %s\n' "$*"; }
 die() {
@@ -82,7 +86,11 @@ packages_of() {
   local group
   for group in "$@"; do
     case $group in
-      build) printf '%s\n' "${build_packages[@]}" ;;
+      build)
+        printf '%s\n' "${build_packages[@]}"
+        # A Node.js from elsewhere is left as it is: Debian's would replace it.
+        command -v npm >/dev/null || printf '%s\n' nodejs npm
+        ;;
       test) printf '%s\n' "${test_packages[@]}" ;;
       bench) printf '%s\n' "${bench_packages[@]}" ;;
       dev) printf '%s\n' "${dev_packages[@]}" ;;
@@ -237,6 +245,34 @@ $(apt-get "${beside[@]}" -s --no-install-recommends install "$@" 2>&1 | tail -n 
   rm -rf "$scratch"
 }
 
+# The groups whose work needs node_modules/.
+wants_node_modules() {
+  local group
+  for group in "$@"; do
+    case $group in build | test | all) return 0 ;; esac
+  done
+  return 1
+}
+
+# npm leaves the lock file that it installed from nowhere, so a copy of it is kept as a stamp.
+node_modules_current() { cmp -s package-lock.json node_modules/.pqedge-lock; }
+
+# Exactly what package-lock.json says, each package against its hash there. No package's own script
+# is run: CMake compiles what is needed from their sources.
+install_node_modules() {
+  local log
+  ! node_modules_current || return 0
+  command -v npm >/dev/null || die "npm is missing: install Debian's packages nodejs and npm"
+  say "npm installs the packages of package-lock.json into node_modules/"
+  log=$(mktemp)
+  if ! npm ci --ignore-scripts >"$log" 2>&1; then
+    tail -n 40 "$log" >&2
+    die "npm failed; its whole output is in $log"
+  fi
+  rm -f "$log"
+  cp package-lock.json node_modules/.pqedge-lock
+}
+
 # While packages are installed, none of their services may start.
 hold_services() {
   policy=/usr/sbin/policy-rc.d
@@ -372,9 +408,11 @@ undo() {
     say "apt does not take an upgraded library back to an older release by itself"
     as_root rm -rf "$state_dir"
   fi
+  [ ! -d node_modules ] || say "node_modules/ stays: it is only in this folder, remove it as you like"
 }
 
 main() {
+  cd "$(dirname "${BASH_SOURCE[0]}")/.."
   case ${1:-} in
     undo)
       undo
@@ -384,6 +422,9 @@ main() {
       [ $# -gt 0 ] || set -- build test
       local missing
       missing=$(packages_of "$@" | missing_of)
+      if wants_node_modules "$@" && ! node_modules_current; then
+        missing+=${missing:+$'\n'}"node_modules (npm ci)"
+      fi
       [ -z "$missing" ] || {
         printf '%s\n' "$missing"
         exit 1
@@ -395,6 +436,7 @@ main() {
     *)
       [ $# -gt 0 ] || set -- build test
       install_packages "$@"
+      ! wants_node_modules "$@" || install_node_modules
       ;;
   esac
 }
