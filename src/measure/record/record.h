@@ -163,6 +163,20 @@ struct ChainRecord {
   bool client_certificate = false;
   std::optional<double> multiple_of_p256;  // of leaf + intermediate DER
   std::map<std::string, size_t> savings;   // "intermediate left out", ...: bytes
+  std::map<std::string, size_t> parts;     // bytes inside: "leaf public key", "SCTs", "staple", ...
+  std::map<std::string, size_t> compressed;  // the message in each encoding of RFC 8879
+  std::string profile;                     // names and extensions, in words
+  bool captured = false;                   // a handshake really sent it
+  std::string note;
+};
+
+// One window against one flight; FlightRecord's own members are the first of them.
+struct WindowVerdict {
+  size_t segment = 0;
+  size_t window = 0;
+  std::string rule;
+  bool fits = false;
+  unsigned extra_round_trips = 0;
 };
 
 struct FlightRecord {
@@ -178,6 +192,9 @@ struct FlightRecord {
   std::string window_rule;           // "10 x 1460 (RFC 6928)", "3 x 2400 (RFC 9000 8.1)"
   bool fits = false;
   unsigned extra_round_trips = 0;
+  std::vector<WindowVerdict> windows;
+  size_t client_flight = 0;          // the client's next bytes: certificate, Finished, ...
+  std::string note;
 };
 
 // ---- tokens (M14) and limits (M20) --------------------------------------------------------------
@@ -195,6 +212,17 @@ struct TokenRecord {
   std::map<std::string, size_t> following_request;
   std::vector<std::string> fits_in;                 // limits by name
   std::vector<std::string> too_large_for;
+  // Bytes on HTTP/1.1: "authorization line", "cookie", "request line", ...
+  std::map<std::string, size_t> forms;
+  std::string note;
+};
+
+struct DocumentedLimitRecord {
+  std::string name;      // as in TokenRecord::fits_in
+  size_t bytes = 0;
+  std::string counts;    // what is counted against it
+  std::string answer;    // what happens above it
+  std::string source;
 };
 
 struct LimitRecord {  // M20: a real program asked with its default settings
@@ -266,6 +294,7 @@ struct Record {
   std::vector<FlightRecord> flights;
   std::vector<TokenRecord> tokens;
   std::string token_claims;          // the claims as signed
+  std::vector<DocumentedLimitRecord> documented_limits;
   std::vector<LimitRecord> limits;
   std::vector<LiveRecord> live;
   std::vector<ScenarioRecord> scenarios;
