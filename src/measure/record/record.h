@@ -33,6 +33,8 @@ struct CpuFacts {
   std::optional<std::string> governor;
   std::optional<double> mhz_before;
   std::optional<double> mhz_after;
+  // Environment variables that were set and change which code a library takes: "OPENSSL_ia32cap=...".
+  std::vector<std::string> overrides;
 };
 
 struct HostFacts {
@@ -60,6 +62,10 @@ struct NoiseFacts {
   std::optional<double> reference_us;  // its median: how fast this host was, from run to run
   std::optional<double> frequency_change_percent;
   uint64_t involuntary_switches = 0;
+  std::optional<double> core_steal_percent;  // of the pinned core's time
+  std::optional<double> others_percent;      // CPU time of other processes, of all cores' time
+  double load_own = 0;        // the part of load_before that this process's earlier runs left there
+  std::vector<std::string> unknown;  // members above that could not be read: their 0 says nothing
 };
 
 struct Withheld {  // why figures are not to be compared

@@ -9,7 +9,8 @@
 namespace pqedge::measure {
 
 // One phase's or one composed exchange's figures. Percentiles are by the nearest rank
-// (the smallest sample with at least p % of all at or below it).
+// (the smallest sample with at least p % of all at or below it); the median of an even number is
+// the mean of the two in the middle. One sample alone has no spread: its stdev and interval are 0.
 struct Summary {
   size_t iterations = 0;
   double mean_us = 0;
@@ -34,7 +35,11 @@ double percentile(std::span<const double> ascending, double p);
 
 double median(std::span<const double> samples);
 
-// `value` is b over a of the medians; the interval is by bootstrap with a fixed seed.
+// The quantile of Student's t that leaves 2.5 % above it, for the 95 % interval of a mean.
+double student_t_975(size_t degrees_of_freedom);
+
+// `value` is b over a of the medians (neither is empty, all are positive); the 95 % interval is by
+// the percentile bootstrap, 4,000 resamples of each side with a fixed seed, whatever the size.
 struct Ratio {
   double value = 0;
   std::pair<double, double> ci95{0, 0};
@@ -42,7 +47,7 @@ struct Ratio {
 };
 Ratio ratio_of_medians(std::span<const double> a, std::span<const double> b);
 
-// Of one figure over several runs on one host (M9).
+// Of one figure over several runs on one host (M9); none for fewer than kLeastRuns.
 struct Range {
   double median = 0;
   double low = 0;   // the lowest run

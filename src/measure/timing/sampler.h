@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <functional>
 #include <vector>
 
@@ -16,8 +17,15 @@ struct SamplingLimits {
   size_t warm_ups = 50;
   size_t iterations = 1000;
   size_t least = 10;                 // taken even beyond the time
-  Nanos time = 5 * kSecond;          // of the timed loop, warm-ups apart
+  Nanos time = 5 * kSecond;          // of the timed loop with its preparations, warm-ups apart
+  // Warm-ups end at their count or after this: 50 of an SLH-DSA signature would take a minute. One
+  // is always done.
+  Nanos warm_up_time = 5 * kSecond;
   const std::atomic<bool>* cancel = nullptr;
+  // An operation whose median is shorter than so many steps of the clock is refused: its samples
+  // would be the clock's steps. It is not batched either, since means of batches have other
+  // percentiles than single operations. 0: not looked at.
+  double least_clock_steps = 20;
 };
 
 // `prepare` makes what `run` consumes (a fresh ciphertext, say) and is not timed; it may be empty.
@@ -28,8 +36,11 @@ struct Operation {
 };
 
 // Microseconds of each iteration, in the order taken, the clock's own overhead subtracted (never
-// below zero). Cancelled or failed before `least` samples: an error.
+// below zero). Cancelled before `least` samples, or failed at any: an error.
 Result<std::vector<double>> sample(const Operation& operation, const SamplingLimits& limits);
+
+// For the error when a measurement was cancelled: not the operation's fault.
+inline constexpr int kCancelledCode = ECANCELED;  // Error::code
 
 // Of the clock that sample() reads: both are measured anew once a process, at the first call.
 struct ClockFacts {
