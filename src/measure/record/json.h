@@ -13,7 +13,7 @@
 
 namespace pqedge::measure {
 
-inline constexpr size_t kMaxRecordBytes = size_t{256} << 20;
+inline constexpr size_t kMaxRecordBytes = size_t{64} << 20;
 
 // Two spaces a level, members in the order of record.h, a newline at the end.
 std::string to_json(const Record& record);
