@@ -1,6 +1,7 @@
 // The record as tables for people.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "measure/record/record.h"

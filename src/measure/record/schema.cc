@@ -10,30 +10,30 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // The names of the definitions.
-constexpr std::string_view name_of(const Library&) { return "library"; }
-constexpr std::string_view name_of(const CpuFacts&) { return "cpu"; }
-constexpr std::string_view name_of(const HostFacts&) { return "host"; }
-constexpr std::string_view name_of(const NetworkFacts&) { return "network"; }
-constexpr std::string_view name_of(const NoiseFacts&) { return "noise"; }
-constexpr std::string_view name_of(const Withheld&) { return "withheld"; }
-constexpr std::string_view name_of(const Environment&) { return "environment"; }
-constexpr std::string_view name_of(const Summary&) { return "summary"; }
-constexpr std::string_view name_of(const PhaseRecord&) { return "phase"; }
-constexpr std::string_view name_of(const WireBytes&) { return "wire_bytes"; }
-constexpr std::string_view name_of(const WireDetail&) { return "wire_detail"; }
-constexpr std::string_view name_of(const Ratio&) { return "ratio"; }
-constexpr std::string_view name_of(const Range&) { return "range"; }
-constexpr std::string_view name_of(const SuiteRecord&) { return "suite"; }
-constexpr std::string_view name_of(const ThroughputRecord&) { return "throughput"; }
-constexpr std::string_view name_of(const TrackRecord&) { return "track"; }
-constexpr std::string_view name_of(const ChainRecord&) { return "chain"; }
-constexpr std::string_view name_of(const FlightRecord&) { return "flight"; }
-constexpr std::string_view name_of(const TokenRecord&) { return "token"; }
-constexpr std::string_view name_of(const LimitRecord&) { return "limit"; }
-constexpr std::string_view name_of(const LiveRecord&) { return "live"; }
-constexpr std::string_view name_of(const ScenarioRecord&) { return "scenario"; }
-constexpr std::string_view name_of(const KnownAnswerRecord&) { return "known_answer"; }
-constexpr std::string_view name_of(const AbsentRecord&) { return "absent"; }
+std::string_view name_of(const Library&) { return "library"; }
+std::string_view name_of(const CpuFacts&) { return "cpu"; }
+std::string_view name_of(const HostFacts&) { return "host"; }
+std::string_view name_of(const NetworkFacts&) { return "network"; }
+std::string_view name_of(const NoiseFacts&) { return "noise"; }
+std::string_view name_of(const Withheld&) { return "withheld"; }
+std::string_view name_of(const Environment&) { return "environment"; }
+std::string_view name_of(const Summary&) { return "summary"; }
+std::string_view name_of(const PhaseRecord&) { return "phase"; }
+std::string_view name_of(const WireBytes&) { return "wire_bytes"; }
+std::string_view name_of(const WireDetail&) { return "wire_detail"; }
+std::string_view name_of(const Ratio&) { return "ratio"; }
+std::string_view name_of(const Range&) { return "range"; }
+std::string_view name_of(const SuiteRecord&) { return "suite"; }
+std::string_view name_of(const ThroughputRecord&) { return "throughput"; }
+std::string_view name_of(const TrackRecord&) { return "track"; }
+std::string_view name_of(const ChainRecord&) { return "chain"; }
+std::string_view name_of(const FlightRecord&) { return "flight"; }
+std::string_view name_of(const TokenRecord&) { return "token"; }
+std::string_view name_of(const LimitRecord&) { return "limit"; }
+std::string_view name_of(const LiveRecord&) { return "live"; }
+std::string_view name_of(const ScenarioRecord&) { return "scenario"; }
+std::string_view name_of(const KnownAnswerRecord&) { return "known_answer"; }
+std::string_view name_of(const AbsentRecord&) { return "absent"; }
 
 template <typename T>
 Json type_of(Json& definitions);

@@ -1,6 +1,7 @@
 // Tables in plain text for a terminal.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns);
   void add(std::vector<std::string> cells);  // missing cells are empty
+  size_t rows() const { return rows_.size(); }
   std::string text() const;
   std::string markdown() const;  // the same as a table of Markdown, cells escaped
 
