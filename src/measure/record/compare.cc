@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "measure/record/fields.h"
+#include "measure/track/compose.h"
 
 namespace pqedge::measure {
 namespace {
@@ -25,20 +25,20 @@ struct Key {
 };
 using Figures = std::map<Key, std::vector<Seen>>;
 
-// The exchange of each index: what it does twice is drawn a second time from half-way round the
-// phase's own samples (M7). Empty unless every phase kept its samples.
+// As they were composed when the record was made (M7). Empty unless every phase kept its samples.
 std::vector<double> composed_samples(const SuiteRecord& suite) {
-  size_t n = suite.phases.empty() ? 0 : SIZE_MAX;
-  for (const PhaseRecord& p : suite.phases) n = std::min(n, p.samples_us.size());
-  std::vector<double> sums(n, 0.0);
+  std::vector<PhaseSamples> phases;
   for (const PhaseRecord& p : suite.phases) {
-    const auto draws = static_cast<size_t>(p.weight);
-    if (static_cast<double>(draws) != p.weight) return {};
-    for (size_t i = 0; i < n; ++i) {
-      for (size_t d = 0; d < draws; ++d) sums[i] += p.samples_us[(i + d * (n / 2)) % n];
-    }
+    if (p.samples_us.empty() || p.weight != std::floor(p.weight) || p.weight > 100) return {};
+    const Side side = p.side == "client" ? Side::client
+                      : p.side == "server" ? Side::server
+                                           : Side::both;
+    phases.push_back({{.name = p.name, .side = side, .weight = static_cast<unsigned>(p.weight)},
+                      p.samples_us});
   }
-  return sums;
+  if (phases.empty()) return {};
+  cut_to_shortest(phases);
+  return compose(phases).composed;
 }
 
 void collect(Figures& all, const Record& record, const TrackRecord& track,

@@ -33,6 +33,7 @@ void fields(V& v, Is<CpuFacts> auto& r) {
   v("governor", r.governor, "Of the frequency.");
   v("mhz_before", r.mhz_before, "Of the core in use, before the run.");
   v("mhz_after", r.mhz_after, "");
+  v("overrides", r.overrides, "Environment variables that change which code a library takes.");
 }
 
 template <typename V>
@@ -62,6 +63,10 @@ void fields(V& v, Is<NoiseFacts> auto& r) {
   v("reference_us", r.reference_us, "The reference loop's median: how fast the host was.");
   v.any_sign("frequency_change_percent", r.frequency_change_percent, "From before to after.");
   v("involuntary_switches", r.involuntary_switches, "Context switches forced on the run.");
+  v("core_steal_percent", r.core_steal_percent, "Of the pinned core's time.");
+  v("others_percent", r.others_percent, "Other processes' CPU time, of all cores' time.");
+  v("load_own", r.load_own, "The part of load_before left by this process's earlier runs.");
+  v("unknown", r.unknown, "Members that could not be read: their 0 says nothing.");
 }
 
 template <typename V>
@@ -198,6 +203,20 @@ void fields(V& v, Is<ChainRecord> auto& r) {
   v("client_certificate", r.client_certificate, "");
   v("multiple_of_p256", r.multiple_of_p256, "Of leaf and intermediate in DER.");
   v("savings", r.savings, "Bytes by what would be left out.");
+  v("parts", r.parts, "Bytes inside the message, by what they are.");
+  v("compressed", r.compressed, "The message in each encoding of RFC 8879.");
+  v("profile", r.profile, "Names and extensions, in words.");
+  v("captured", r.captured, "A handshake really sent it.");
+  v("note", r.note, "");
+}
+
+template <typename V>
+void fields(V& v, Is<WindowVerdict> auto& r) {
+  v("segment", r.segment, "Payload of a segment or datagram.");
+  v("window", r.window, "Bytes allowed before an acknowledgement.");
+  v("rule", r.rule, "");
+  v("fits", r.fits, "");
+  v("extra_round_trips", r.extra_round_trips, "");
 }
 
 template <typename V>
@@ -214,6 +233,9 @@ void fields(V& v, Is<FlightRecord> auto& r) {
   v("window_rule", r.window_rule, "");
   v("fits", r.fits, "");
   v("extra_round_trips", r.extra_round_trips, "");
+  v("windows", r.windows, "All windows it was held against, this one first.");
+  v("client_flight", r.client_flight, "The client's next bytes: certificate, Finished, ...");
+  v("note", r.note, "");
 }
 
 template <typename V>
@@ -230,6 +252,17 @@ void fields(V& v, Is<TokenRecord> auto& r) {
   v("following_request", r.following_request, "");
   v("fits_in", r.fits_in, "Limits by name.");
   v("too_large_for", r.too_large_for, "");
+  v("forms", r.forms, "Bytes on HTTP/1.1 by where it stands.");
+  v("note", r.note, "");
+}
+
+template <typename V>
+void fields(V& v, Is<DocumentedLimitRecord> auto& r) {
+  v("name", r.name, "");
+  v("bytes", r.bytes, "");
+  v("counts", r.counts, "What is counted against it.");
+  v("answer", r.answer, "What happens above it.");
+  v("source", r.source, "");
 }
 
 template <typename V>
@@ -305,6 +338,7 @@ void fields(V& v, Is<Record> auto& r) {
   v("flights", r.flights, "");
   v("tokens", r.tokens, "");
   v("token_claims", r.token_claims, "As signed.");
+  v("documented_limits", r.documented_limits, "");
   v("limits", r.limits, "Real programs, asked with default settings.");
   v("live", r.live, "Handshakes with real servers.");
   v("scenarios", r.scenarios, "");

@@ -27,8 +27,10 @@ std::string_view name_of(const SuiteRecord&) { return "suite"; }
 std::string_view name_of(const ThroughputRecord&) { return "throughput"; }
 std::string_view name_of(const TrackRecord&) { return "track"; }
 std::string_view name_of(const ChainRecord&) { return "chain"; }
+std::string_view name_of(const WindowVerdict&) { return "window_verdict"; }
 std::string_view name_of(const FlightRecord&) { return "flight"; }
 std::string_view name_of(const TokenRecord&) { return "token"; }
+std::string_view name_of(const DocumentedLimitRecord&) { return "documented_limit"; }
 std::string_view name_of(const LimitRecord&) { return "limit"; }
 std::string_view name_of(const LiveRecord&) { return "live"; }
 std::string_view name_of(const ScenarioRecord&) { return "scenario"; }
