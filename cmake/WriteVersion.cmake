@@ -1,4 +1,4 @@
-# Run at every build: cmake -DSOURCE_DIR= -DVERSION= -DOUTPUT= -P WriteVersion.cmake
+# Run at every build: cmake -DSOURCE_DIR= -DVERSION= -DFLAGS= -DOUTPUT= -P WriteVersion.cmake
 
 execute_process(
   COMMAND git --no-optional-locks -c safe.directory=${SOURCE_DIR} describe --always --dirty --abbrev=12 --exclude=*
@@ -16,6 +16,7 @@ namespace pqedge {
 
 std::string_view version() { return "@VERSION@"; }
 std::string_view git_commit() { return "@commit@"; }
+std::string_view compiler_flags() { return "@FLAGS@"; }
 
 }  // namespace pqedge
 ]])

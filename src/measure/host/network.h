@@ -1,13 +1,10 @@
 // What of the network's settings decides how bytes become packets and flights (M10, M18).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
-#include "measure/host/files.h"
 #include "measure/record/record.h"
 
 namespace pqedge::measure {
@@ -25,8 +22,10 @@ Result<RouteFacts> route_to(const std::string& address);
 // Linux sends 10 segments at first where no route says otherwise (RFC 6928, TCP_INIT_CWND).
 inline constexpr unsigned kLinuxInitialWindow = 10;
 
-// Of this network namespace. Offloads are "on" or "off" by the names of ethtool(8): "tx-checksum",
-// "tso", "gso", "gro", "lro", "rx-checksum", "sg"; one that cannot be asked is left out.
+// Of this network namespace. Offloads are "on" or "off" by the names of ethtool(8): "rx", "tx" (the
+// checksums), "sg", "tso", "gso", "gro", "lro", "tx-udp-segmentation", "rx-gro-hw",
+// "rx-udp-gro-forwarding"; one that cannot be asked is left out. The initial window is that of the
+// routes over the interface when all agree, else absent.
 Result<NetworkFacts> network_facts(const std::string& interface);
 
 // The same toward a peer: interface, initial window and congestion control as the route says.

@@ -1,8 +1,7 @@
 // What else the machine did while a run lasted (M9): begin() before it, mark() now and then, end()
-// after it. Each takes about 20 ms, and none of them belongs into a timed region.
+// after it. Each takes about 10 ms, and none of them belongs into a timed region.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -40,6 +39,7 @@ class NoiseMonitor {
     std::function<double()> own_cpu_seconds;                   // empty: this process and its children
     std::function<uint64_t()> own_involuntary_switches;        // empty: of this process
     std::function<Nanos()> now = monotonic_now;
+    std::optional<Nanos> started;                              // none: when this program was loaded
   };
 
   // `core` is the one the process is pinned to.
@@ -61,10 +61,10 @@ class NoiseMonitor {
     std::optional<CpuTicks> all, core;
     double own_cpu_seconds = 0;
     uint64_t involuntary_switches = 0;
-    Nanos at = 0;
   };
   Counters read() const;
   std::optional<double> load() const;
+  double own_part_of_load() const;
 
   std::optional<int> core_;
   Sources sources_;

@@ -15,7 +15,8 @@ struct WithholdLimits {
   double others_percent = 10;   // CPU time of other processes, of all cores' time
   double spread_percent = 5;    // of the reference loop between start, middle and end
   double frequency_change_percent = 5;
-  double drift_percent = 15;    // of one row: its second half's median against the first half's
+  double drift_percent = 15;    // of one row: its second half's median against the first half's,
+                                // both ends of the 95 % interval of their ratio
 };
 
 // The reasons, or none. A figure that had to be read and could not be (NoiseFacts::unknown) is a
