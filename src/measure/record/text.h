@@ -21,6 +21,7 @@ class TextTable {
   explicit TextTable(std::vector<Column> columns);
   void add(std::vector<std::string> cells);  // missing cells are empty
   size_t rows() const { return rows_.size(); }
+  void clear() { rows_.clear(); }
   std::string text() const;
   std::string markdown() const;  // the same as a table of Markdown, cells escaped
 
