@@ -33,7 +33,8 @@ std::string_view family_name(Family family);  // "classical", "lattice", ...
 // Names are spelt as their standards do: "X25519", "P-256", "P-384", "MODP-2048" (RFC 3526),
 // "ffdhe2048" (RFC 7919), "ML-KEM-768", "sntrup761", "X25519MLKEM768" (a library's own hybrid),
 // "ML-DSA-65", "Falcon-512 (round 3)", "SLH-DSA-SHAKE-128s", "RSA-2048-PSS", "ECDSA-P256",
-// "Ed25519", "LMS-SHA256-M32-H10", "XMSS-SHA2_10_256", "AES-256-GCM", "ChaCha20-Poly1305".
+// "Ed25519", "LMS-SHA256-M32-H10", "XMSS-SHA2_10_256", "AES-256-GCM", "ChaCha20-Poly1305",
+// "HQC-128 (round 4)". catalogue.h has them all, with their sizes.
 struct Algorithm {
   std::string name;
   Kind kind;
@@ -121,6 +122,12 @@ class Signature {
   virtual Result<std::unique_ptr<SignatureKeyPair>> generate() = 0;
   virtual Result<std::unique_ptr<Verifier>> parse_public(Bytes encoded) = 0;  // as public_key()
   virtual Sizes sizes() const = 0;
+  // For known answers. A key pair from the standard's seed: 32 bytes of FIPS 204, SK.seed, SK.prf
+  // and PK.seed of FIPS 205, 32 bytes of RFC 8032.
+  virtual Result<std::unique_ptr<SignatureKeyPair>> from_seed(Bytes seed);
+  // FIPS 204's and FIPS 205's deterministic variant, with an encoded private key. What is timed is
+  // the hedged one, the default of both.
+  virtual Result<std::vector<uint8_t>> sign_deterministic(Bytes private_key, Bytes message);
   // Whether a key signs only so many times (LMS, XMSS): the runner makes keys anew.
   virtual std::optional<uint64_t> signatures_left_when_new() const { return std::nullopt; }
 };
@@ -130,20 +137,22 @@ class Signature {
 class Aead {
  public:
   virtual ~Aead() = default;
-  // Encrypts in a context that is keyed already, a new nonce each time (RFC 8446 5.3).
+  // Encrypts in a context that is keyed already. The nonce is that of a TLS 1.3 record: the IV with
+  // the sequence number, which counts the seals from 0, XORed into its end (RFC 8446 5.3). `out` is
+  // the ciphertext and the tag of 16 bytes.
   virtual Result<void> seal(Bytes plaintext, Bytes associated, std::vector<uint8_t>& out) = 0;
+  // Opens what was sealed last, as often as it is asked; an error if it was changed.
   virtual Result<void> open(Bytes sealed, Bytes associated, std::vector<uint8_t>& out) = 0;
 };
 
 // ---- a library ----------------------------------------------------------------------------------
 
 struct ProviderFacts {
-  std::string name;          // "OpenSSL", "Botan", "wolfSSL", "libgcrypt", "PQClean", "liboqs", ...
+  std::string name;     // "OpenSSL", "Botan", "wolfSSL", "libgcrypt", "PQClean", "liboqs", "AWS-LC"
   std::string version;
-  // Per algorithm: the code that ran, as far as it can be known: "portable C", "AVX2", ...
-  // and how keys are held while timed: "parsed", "expanded".
 };
 
+// The code that runs for an algorithm, as far as it can be known.
 struct Implementation {
   std::string code = "unknown";  // "portable C", "AVX2 assembly", ...
   std::string evidence;          // how that is known
@@ -160,7 +169,11 @@ class Provider {
   virtual std::unique_ptr<Kem> kem(std::string_view algorithm) = 0;
   virtual std::unique_ptr<KeyAgreement> key_agreement(std::string_view algorithm) = 0;
   virtual std::unique_ptr<Signature> signature(std::string_view algorithm) = 0;
-  virtual std::unique_ptr<Aead> aead(std::string_view algorithm) = 0;
+  virtual std::unique_ptr<Aead> aead(std::string_view algorithm) = 0;  // with a random key and IV
+  virtual std::unique_ptr<Aead> aead_with(std::string_view algorithm, Bytes key, Bytes iv);
+  // The first record of NIST's response file (count 0, seeded with bytes 0 to 47) for schemes that
+  // have no other published answer. An error where the random source cannot be replaced.
+  virtual Result<std::string> nist_response(std::string_view algorithm);
 };
 
 }  // namespace pqedge::measure

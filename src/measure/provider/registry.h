@@ -2,12 +2,14 @@
 // anything of it is timed (M11).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "measure/provider/primitive.h"
+#include "measure/provider/vectors.h"
 
 namespace pqedge::measure {
 
@@ -15,7 +17,8 @@ namespace pqedge::measure {
 struct KnownAnswer {
   std::string provider;
   std::string algorithm;
-  std::string source;  // "NIST ACVP ML-KEM-keyGen-FIPS203 tcId 26", "RFC 7748 6.1", ...
+  std::string source;  // "NIST ACVP ML-KEM-keyGen-FIPS203 tcId 26", "RFC 7748 5.2", ...; or how
+                       // it was compared: "with OpenSSL, both ways", "with itself"
   bool passed = false;
   std::string detail;  // why not
 };
@@ -27,11 +30,26 @@ struct LeftOut {
   std::string reason;
 };
 
+// What Registry::load() looks for.
+struct RegistryOptions {
+  // The algorithms to check and to offer; empty: all. All takes some seconds, since an SLH-DSA key
+  // has to sign for its answer: a track asks for its own.
+  std::function<bool(const Algorithm&)> wanted;
+  // Paths of libraries that are opened at run time. Empty: what the environment variables
+  // PQCOST_LIBOQS and PQCOST_AWSLC name, and for liboqs the system's own liboqs.so.
+  std::string liboqs;
+  std::string awslc;
+};
+
 class Registry {
  public:
   // Loads what is there (libraries that are optional are opened at run time) and runs the known
   // answers. A failed answer takes that algorithm of that provider out, named in left_out().
-  static Registry load();
+  // Providers offer only what passed: their algorithms() are shortened accordingly.
+  static Registry load(const RegistryOptions& options = {});
+  // The same with providers and vectors at hand.
+  static Registry check(std::vector<std::unique_ptr<Provider>> providers, const Vectors& vectors,
+                        const RegistryOptions& options = {});
 
   Registry();
   Registry(Registry&&) noexcept;
