@@ -1,5 +1,7 @@
 #include "measure/track/catalog.h"
 
+#include <algorithm>
+
 #include "measure/provider/primitive.h"
 #include "measure/wire/ike_message.h"
 #include "measure/wire/tls_share.h"
@@ -155,5 +157,18 @@ std::string_view family_of(const KexSuite& suite) {
 
 std::span<const PrimitiveSuite> signature_suites() { return kSignatures; }
 std::span<const PrimitiveSuite> bulk_suites() { return kBulk; }
+
+bool uses(Track track, const Algorithm& algorithm) {
+  const auto named = [&](std::span<const PrimitiveSuite> suites) {
+    return std::ranges::any_of(suites, [&](const auto& s) { return s.name == algorithm.name; });
+  };
+  if (track == Track::bulk) return named(kBulk);
+  if (track == Track::signatures) {
+    return named(kSignatures) || algorithm.family == Family::stateful_hash;
+  }
+  return std::ranges::any_of(kex_suites(track), [&](const KexSuite& s) {
+    return s.kem == algorithm.name || s.classical == algorithm.name;
+  });
+}
 
 }  // namespace pqedge::measure

@@ -100,4 +100,8 @@ struct PrimitiveSuite {
 std::span<const PrimitiveSuite> signature_suites();
 std::span<const PrimitiveSuite> bulk_suites();
 
+// Whether a suite of the track is made of this primitive. Of signatures, all stateful ones are.
+struct Algorithm;
+bool uses(Track track, const Algorithm& algorithm);
+
 }  // namespace pqedge::measure
