@@ -7,7 +7,6 @@ import pathlib
 import signal
 import subprocess
 import time
-import unittest
 
 import harness
 
@@ -262,4 +261,4 @@ class Run(harness.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()
