@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <format>
 
 #include "base/text.h"
@@ -16,15 +17,22 @@ namespace pqedge::measure {
 namespace {
 
 // x86-64 first, then AArch64's HWCAP names (arch/arm64/kernel/cpuinfo.c).
-constexpr std::array<std::string_view, 46> kCryptoFeatures = {
-    "sse2",       "ssse3",      "sse4_1",   "sse4_2",   "avx",          "avx2",     "avx512f",
-    "avx512dq",   "avx512bw",   "avx512vl", "avx_ifma", "avx512ifma",   "avx512vbmi",
-    "avx512_vbmi2", "aes",      "vaes",     "pclmulqdq", "vpclmulqdq",  "gfni",     "sha_ni",
-    "sha512",     "bmi1",       "bmi2",     "adx",      "movbe",        "rdrand",   "rdseed",
-    "asimd",      "pmull",      "sha1",     "sha2",     "sha3",         "asimdrdm", "asimddp",
-    "sm3",        "sm4",        "sve",      "sve2",     "sveaes",       "svepmull", "svesha3",
-    "rng",        "crc32",      "atomics",  "dit",      "i8mm",
-};
+constexpr auto kCryptoFeatures = std::to_array<std::string_view>({
+    "sse2",         "ssse3",    "sse4_1",   "sse4_2",     "avx",        "avx2",     "avx512f",
+    "avx512dq",     "avx512bw", "avx512vl", "avx512ifma", "avx512vbmi", "avx_ifma", "avx512_vbmi2",
+    "aes",          "vaes",     "gfni",     "pclmulqdq",  "vpclmulqdq", "sha_ni",   "bmi1",
+    "bmi2",         "adx",      "movbe",    "rdrand",     "rdseed",     "asimd",    "asimdrdm",
+    "asimddp",      "i8mm",     "pmull",    "sha1",       "sha2",       "sha512",   "sha3",
+    "sm3",          "sm4",      "sve",      "sve2",       "sveaes",     "svepmull", "svesha3",
+    "rng",          "crc32",    "atomics",  "dit",
+});
+
+// Joined by blanks, as /proc/cpuinfo has them.
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + " ";
+  return text;
+}
 
 std::string architecture(const HostFiles& files, std::string_view cpuinfo_of_core) {
   if (auto arch = files.line("/proc/sys/kernel/arch")) return *arch;  // since Linux 6.1
@@ -105,7 +113,7 @@ CpuFacts cpu_facts(const HostFiles& files, int core) {
   if (cpu.model.empty()) cpu.model = arm_model(block);
   cpu.architecture = architecture(files, block);
   // A library asks the CPU; the kernel's list may lack what it was told to hide.
-  if (files.live()) cpu.features = cpuid_features();
+  if (files.live()) cpu.features = crypto_features(joined(cpuid_features()));
   if (cpu.features.empty()) {
     const std::string_view flags = cpuinfo_value(block, "flags");
     cpu.features = crypto_features(flags.empty() ? cpuinfo_value(block, "Features") : flags);

@@ -46,7 +46,7 @@ class NoiseMonitor {
   static NoiseMonitor begin(std::optional<int> core);
   static NoiseMonitor begin(std::optional<int> core, Sources sources);
 
-  void mark();       // in the middle: between two suites, say
+  void mark();       // in the middle, as often as is convenient: between two suites, say
   NoiseFacts end();  // the last mark, and what came of all
 
   // The core's frequency at the first and the last mark, each right after the reference work, so

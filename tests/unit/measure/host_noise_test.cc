@@ -94,6 +94,22 @@ TEST(HostNoise, NoisyVirtualMachine) {
   EXPECT_EQ(monitor.mhz_after(), 1900);
 }
 
+TEST(HostNoise, OneDisturbedMarkOfManyIsNoSpread) {
+  const auto spread_of = [](std::vector<double> reference) {
+    Run run;
+    run.reference = std::move(reference);
+    NoiseMonitor monitor = run.begin(std::nullopt);
+    for (size_t i = 2; i < run.reference.size(); ++i) monitor.mark();
+    return monitor.end().spread_percent;
+  };
+  std::vector<double> reference(40, 400);
+  reference[17] = 600;
+  EXPECT_EQ(spread_of(reference), 0);
+  for (size_t i = 20; i < 40; ++i) reference[i] = 440;
+  EXPECT_DOUBLE_EQ(spread_of(reference), 10);
+  EXPECT_DOUBLE_EQ(spread_of({400, 600, 400}), 50);  // of three each counts
+}
+
 TEST(HostNoise, EarlierRunsOfTheSameProcessLeaveLoad) {
   Run run;
   run.host.write("/proc/loadavg", "1.90 1.0 1.0 1/1 1\n");
