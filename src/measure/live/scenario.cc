@@ -151,31 +151,54 @@ void add_up(const std::vector<LiveRecord>& records, ScenarioRecord& summary) {
   ranges(bytes, summary.bytes);
 }
 
-Result<void> Runner::run() {
-  const auto variants = scenario_.variants(options_);
-  if (!variants) return std::unexpected(variants.error());
-  const size_t of = variants->size() * options_.runs;
-  size_t done = 0;
-  for (const Variant& from : *variants) {
-    Variant variant = from;
-    variant.client.host = link::kServerIp;
-    variant.client.port = options_.port;
-    variant.client.sni = options_.sni;
-    variant.client.transport = options_.transport;
-    variant.client.timeout = options_.timeout;
-    ScenarioRecord summary;
-    summary.scenario = scenario_.name;
-    summary.variant = variant.name;
-    summary.settings = link::describe(variant.link);
-    summary.settings.erase("seed");
-    if (variant.exchange.empty()) {
-      summary.settings["client.groups"] = variant.client.groups;
-      summary.settings["server"] =
-          options_.server.empty()
-              ? std::format("in this process: {}, {}", variant.peer.groups, variant.peer.algorithm)
-              : options_.server;
+// With the run's target; with a server that is not ours, variants that differ in the server alone
+// become one.
+std::vector<Variant> prepared(std::vector<Variant> variants, const ScenarioOptions& options) {
+  std::vector<Variant> out;
+  for (Variant& variant : variants) {
+    if (options.server.empty()) {
+      if (!variant.peer_name.empty()) variant.name += "; " + variant.peer_name;
+    } else if (std::ranges::contains(out, variant.name, &Variant::name)) {
+      continue;
     }
-    if (variant.concurrent > 1) summary.settings["concurrent"] = std::to_string(variant.concurrent);
+    variant.client.host = link::kServerIp;
+    variant.client.port = options.port;
+    variant.client.sni = options.sni;
+    variant.client.transport = options.transport;
+    variant.client.timeout = options.timeout;
+    out.push_back(std::move(variant));
+  }
+  return out;
+}
+
+ScenarioRecord begin_summary(const Scenario& scenario, const Variant& variant,
+                             const ScenarioOptions& options) {
+  ScenarioRecord summary;
+  summary.scenario = scenario.name;
+  summary.variant = variant.name;
+  summary.settings = link::describe(variant.link);
+  summary.settings.erase("seed");
+  if (variant.concurrent > 1) summary.settings["concurrent"] = std::to_string(variant.concurrent);
+  if (!variant.exchange.empty()) {
+    summary.settings["mtu_of_the_ends"] = std::to_string(variant.ends.client_mtu);
+    return summary;
+  }
+  summary.settings["client.groups"] = variant.client.groups;
+  summary.settings["server"] = options.server.empty()
+                                   ? std::format("in this process: {}, {}", variant.peer.groups,
+                                                 variant.peer.algorithm)
+                                   : options.server;
+  return summary;
+}
+
+Result<void> Runner::run() {
+  auto made = scenario_.variants(options_);
+  if (!made) return std::unexpected(made.error());
+  const std::vector<Variant> variants = prepared(std::move(*made), options_);
+  const size_t of = variants.size() * options_.runs;
+  size_t done = 0;
+  for (const Variant& variant : variants) {
+    ScenarioRecord summary = begin_summary(scenario_, variant, options_);
     std::vector<LiveRecord> all;
     for (unsigned run = 0; run < options_.runs && !cancelled(); ++run, ++done) {
       if (options_.progress) options_.progress(done, of, variant.name);

@@ -22,8 +22,9 @@ namespace pqedge::measure::live {
 
 // One line of a scenario: a link, a client and a server.
 struct Variant {
-  std::string name;
-  link::Settings link;   // its seed is that of the run
+  std::string name;       // of link and client
+  std::string peer_name;  // of the server, where it is ours
+  link::Settings link;    // its seed is that of the run
   link::TestbedOptions ends;
   Options client;        // host and port are set by the run
   PeerOptions peer;      // not used when a server command is given
