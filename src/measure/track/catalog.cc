@@ -69,6 +69,8 @@ constexpr PrimitiveSuite kSignatures[] = {
     {"ML-DSA-87", false, ""},
     {"Falcon-512 (round 3)", false, kRound3},
     {"Falcon-1024 (round 3)", false, kRound3},
+    {"Falcon-512 padded (round 3)", false, kRound3},
+    {"Falcon-1024 padded (round 3)", false, kRound3},
     {"SLH-DSA-SHA2-128s", false, ""},
     {"SLH-DSA-SHA2-128f", false, ""},
     {"SLH-DSA-SHA2-192s", false, ""},
@@ -163,9 +165,7 @@ bool uses(Track track, const Algorithm& algorithm) {
     return std::ranges::any_of(suites, [&](const auto& s) { return s.name == algorithm.name; });
   };
   if (track == Track::bulk) return named(kBulk);
-  if (track == Track::signatures) {
-    return named(kSignatures) || algorithm.family == Family::stateful_hash;
-  }
+  if (track == Track::signatures) return named(kSignatures);
   return std::ranges::any_of(kex_suites(track), [&](const KexSuite& s) {
     return s.kem == algorithm.name || s.classical == algorithm.name;
   });

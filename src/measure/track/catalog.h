@@ -100,7 +100,7 @@ struct PrimitiveSuite {
 std::span<const PrimitiveSuite> signature_suites();
 std::span<const PrimitiveSuite> bulk_suites();
 
-// Whether a suite of the track is made of this primitive. Of signatures, all stateful ones are.
+// Whether a suite of the track is made of this primitive.
 struct Algorithm;
 bool uses(Track track, const Algorithm& algorithm);
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <format>
-#include <ranges>
 
 #include "base/problem.h"
+#include "measure/provider/catalogue.h"
 
 namespace pqedge::measure {
 
@@ -102,7 +102,6 @@ Result<void> TrackPlan::check_names() const {
     if (track == Track::signatures) collect(known, signature_suites());
     if (track == Track::bulk) collect(known, bulk_suites());
   }
-  known.insert(known.end(), names_.begin(), names_.end());
   for (const std::string& name : options_.suites) {
     if (std::ranges::any_of(known, [&](const auto& k) { return iequals(k, name); })) continue;
     const std::vector<std::string_view> candidates(known.begin(), known.end());
@@ -192,30 +191,12 @@ void TrackPlan::add_primitive(Track track, const PrimitiveSuite& suite, Kind kin
   SuiteRecord facts{.name = std::string(suite.name),
                     .baseline = suite.baseline,
                     .note = std::string(suite.note)};
-  for (const auto& provider : registry_->providers()) {
-    for (const Algorithm& algorithm : provider->algorithms()) {
-      if (algorithm.name == suite.name) facts.family = family_name(algorithm.family);
-    }
+  if (const CatalogueEntry* entry = find_algorithm(suite.name)) {
+    facts.family = family_name(entry->family);
   }
   add(track, std::move(facts), {suite.name}, [&](Provider& provider) {
     return kind == Kind::aead ? bulk_work(suite, provider) : signature_work(suite, provider);
   });
-}
-
-// What libraries offer of LMS and XMSS beside the sets of the catalog (M23).
-void TrackPlan::add_stateful() {
-  const auto known = signature_suites();
-  for (const auto& provider : registry_->providers()) {
-    for (const Algorithm& algorithm : provider->algorithms()) {
-      const bool listed =
-          std::ranges::contains(names_, algorithm.name) ||
-          std::ranges::any_of(known, [&](const auto& s) { return s.name == algorithm.name; });
-      if (algorithm.family == Family::stateful_hash && algorithm.kind == Kind::signature &&
-          !listed) {
-        names_.push_back(algorithm.name);
-      }
-    }
-  }
 }
 
 Result<void> TrackPlan::probe(Planned& planned) const {
@@ -236,16 +217,12 @@ Result<void> TrackPlan::probe(Planned& planned) const {
 
 Result<TrackPlan> TrackPlan::make(const Registry& registry, TrackRunOptions options) {
   TrackPlan plan(registry, std::move(options));
-  if (std::ranges::contains(plan.options_.tracks, Track::signatures)) plan.add_stateful();
   if (auto good = plan.check_names(); !good) return std::unexpected(good.error());
   for (const Track track : plan.options_.tracks) {
     for (const KexSuite& suite : kex_suites(track)) plan.add_kex(track, suite);
     if (track == Track::signatures) {
       for (const PrimitiveSuite& s : signature_suites()) {
         plan.add_primitive(track, s, Kind::signature);
-      }
-      for (const std::string& name : plan.names_) {
-        plan.add_primitive(track, {name, false, "stateful (NIST SP 800-208)"}, Kind::signature);
       }
     }
     if (track == Track::bulk) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -79,7 +78,6 @@ class TrackPlan {
   std::vector<Provider*> providers_for(const std::vector<std::string_view>& algorithms) const;
   void add_kex(Track track, const KexSuite& suite);
   void add_primitive(Track track, const PrimitiveSuite& suite, Kind kind);
-  void add_stateful();
   void add(Track track, SuiteRecord facts, const std::vector<std::string_view>& algorithms,
            const std::function<Result<Work>(Provider&)>& make);
   Result<void> probe(Planned& planned) const;
@@ -90,7 +88,6 @@ class TrackPlan {
 
   const Registry* registry_;
   TrackRunOptions options_;
-  std::deque<std::string> names_;  // of suites that only a library names
   std::vector<Planned> planned_;
 };
 

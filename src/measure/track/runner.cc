@@ -45,7 +45,7 @@ class Measurement {
       auto samples = timed(phase.plan.name, phase.operation);
       if (!samples) return std::unexpected(samples.error());
       if (samples->empty()) return {};
-      if (!phase.random_time) withhold(phase.plan.name, *samples);
+      withhold(phase.plan.name, *samples);
       phases_.push_back({phase.plan, std::move(*samples)});
     }
     return {};

@@ -166,9 +166,7 @@ Result<Work> signature_work(const PrimitiveSuite& suite, Provider& provider) {
   if (!state) return std::unexpected(state.error());
   Work work;
   for (const PhasePlan& plan : kSignaturePhases) {
-    const bool primes = plan.step == Step::keygen && suite.name.starts_with("RSA");
-    work.phases.push_back(
-        {.plan = plan, .operation = operation_of(plan.step, *state), .random_time = primes});
+    work.phases.push_back({.plan = plan, .operation = operation_of(plan.step, *state)});
   }
   // A stateful key would be used up within the time that throughput takes.
   if (!(*state)->scheme->signatures_left_when_new()) {

@@ -16,9 +16,6 @@ namespace pqedge::measure {
 struct TimedPhase {
   PhasePlan plan;
   Operation operation;
-  // Its time is random by nature (RSA looks for primes): halves of few samples differ on a quiet
-  // machine too, so they say nothing about the machine.
-  bool random_time = false;
 };
 
 struct Work {

@@ -25,7 +25,7 @@ struct Fake {
 
   Fake() {
     for (const PhasePlan& plan : kKemPhases) {
-      work.phases.push_back({.plan = plan, .operation = {.run = spin}, .random_time = true});
+      work.phases.push_back({.plan = plan, .operation = {.run = spin}});
     }
     work.composed = true;
     work.new_exchange = [this]() -> Result<Operation> {
