@@ -21,13 +21,13 @@ struct Term {
   std::vector<std::string> sources;  // figures of records, or the formula
 };
 
-struct Section {
+struct TermGroup {
   std::string title;
   std::vector<Term> terms;
 };
 
 struct Calculation {
-  std::vector<Section> sections;       // latency, bytes, cores, money
+  std::vector<TermGroup> groups;         // latency, bytes, cores, money
   std::vector<std::string> notes;      // about this calculation
   std::vector<std::string> left_out;   // what it does not contain
 };
