@@ -311,6 +311,40 @@ void fields(V& v, Is<ScenarioRecord> auto& r) {
 }
 
 template <typename V>
+void fields(V& v, Is<LoadRecord> auto& r) {
+  v("url", r.url, "");
+  v("protocol", r.protocol, "h1, h2 or h3.");
+  v("open", r.open, "Requests went out at appointed times, from which latencies count.");
+  v("rate", r.rate, "Requests a second that were appointed.");
+  v("connection_each", r.connection_each, "");
+  v("resumption_asked", r.resumption_asked, "Share of the handshakes.");
+  v("connections", r.connections, "");
+  v("streams", r.streams, "");
+  v("window_s", r.window_s, "");
+  v("requests", r.requests, "Answered in the window.");
+  v("failed", r.failed, "");
+  v("failures", r.failures, "");
+  v("first_failure", r.first_failure, "");
+  v("statuses", r.statuses, "");
+  v("handshakes", r.handshakes, "");
+  v("handshakes_in_window", r.handshakes_in_window, "");
+  v("resumed", r.resumed, "");
+  v("group", r.group, "As OpenSSL reports it.");
+  v("cipher", r.cipher, "");
+  v("backlog_most", r.backlog_most, "Appointed requests that waited for a connection at once.");
+  v("latency_us", r.latency_us, "From the appointed time.");
+  v("service_time_us", r.service_time_us, "From when a connection took the request.");
+  v("handshake_us", r.handshake_us, "");
+  v("histogram_upper_us", r.histogram_upper_us, "Upper ends of the latencies' buckets.");
+  v("histogram_count", r.histogram_count, "");
+  v("bytes_sent", r.bytes_sent, "");
+  v("bytes_received", r.bytes_received, "");
+  v("datagrams_sent", r.datagrams_sent, "");
+  v("datagrams_received", r.datagrams_received, "");
+  v("generator_cpu_s", r.generator_cpu_s, "");
+}
+
+template <typename V>
 void fields(V& v, Is<KnownAnswerRecord> auto& r) {
   v("provider", r.provider, "");
   v("algorithm", r.algorithm, "");
@@ -342,6 +376,7 @@ void fields(V& v, Is<Record> auto& r) {
   v("limits", r.limits, "Real programs, asked with default settings.");
   v("live", r.live, "Handshakes with real servers.");
   v("scenarios", r.scenarios, "");
+  v.when_any("loads", r.loads, "");
   v("known_answers", r.known_answers, "Checked before anything was timed.");
   v("absent", r.absent, "What is not measured, and why.");
 }

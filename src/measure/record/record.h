@@ -277,6 +277,43 @@ struct ScenarioRecord {
   std::map<std::string, Range> bytes;           // "client_to_server", ...
 };
 
+// Load from one generator (M22). With `open` true the requests went out at their appointed times,
+// and latencies count from those: they are free of coordinated omission.
+struct LoadRecord {
+  std::string url;
+  std::string protocol;              // "h1", "h2", "h3"
+  bool open = false;
+  double rate = 0;                   // requests a second that were appointed
+  bool connection_each = false;      // each request on a connection of its own
+  double resumption_asked = 0;       // share of the handshakes
+  size_t connections = 0;
+  size_t streams = 0;                // requests in flight on one connection
+  double window_s = 0;               // measured
+  size_t requests = 0;               // answered in it
+  size_t failed = 0;
+  std::map<std::string, size_t> failures;
+  std::string first_failure;
+  std::map<std::string, size_t> statuses;
+  size_t handshakes = 0;
+  size_t handshakes_in_window = 0;
+  size_t resumed = 0;
+  std::string group;                 // of the first handshake, as OpenSSL reports it
+  std::string cipher;
+  size_t backlog_most = 0;           // appointed requests that waited for a connection at once
+  std::map<std::string, double> latency_us;       // from the appointed time: "p50", ..., "max"
+  std::map<std::string, double> service_time_us;  // from when a connection took the request
+  std::map<std::string, double> handshake_us;
+  // The latencies' histogram: upper ends of buckets, each less than 1 % wide, and counts; empty
+  // ones are left out.
+  std::vector<double> histogram_upper_us;
+  std::vector<uint64_t> histogram_count;
+  size_t bytes_sent = 0;             // of TCP or UDP payload, in the window
+  size_t bytes_received = 0;
+  size_t datagrams_sent = 0;         // HTTP/3
+  size_t datagrams_received = 0;
+  double generator_cpu_s = 0;        // in the window: a generator without CPU left measures itself
+};
+
 // ---- the whole ----------------------------------------------------------------------------------
 
 struct KnownAnswerRecord {
@@ -304,6 +341,7 @@ struct Record {
   std::vector<LimitRecord> limits;
   std::vector<LiveRecord> live;
   std::vector<ScenarioRecord> scenarios;
+  std::vector<LoadRecord> loads;
   std::vector<KnownAnswerRecord> known_answers;
   std::vector<AbsentRecord> absent;
 };
