@@ -1,4 +1,8 @@
-#include <algorithm>
+#include <format>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "measure/provider/registry.h"
 #include "measure/token/documented_limits.h"

@@ -12,6 +12,7 @@ int run_history(int argc, char** argv);
 int run_live(int argc, char** argv);
 int run_load(int argc, char** argv);
 int run_report(int argc, char** argv);
+int run_limits(int argc, char** argv);
 int run_run(int argc, char** argv);
 int run_scenario(int argc, char** argv);
 
@@ -22,6 +23,7 @@ constexpr Command kCommands[] = {
     {"live", "real handshakes with a server over TLS, QUIC or SSH, read from the wire", run_live},
     {"scenario", "handshakes over an emulated link: delay, loss, MTU, middleboxes", run_scenario},
     {"load", "open-loop load over HTTP/1.1, 2 and 3 with chosen groups", run_load},
+    {"limits", "what web servers and proxies do with large tokens and cookies", run_limits},
     {"compare", "is one run slower than another: regression, none, or cannot tell", run_compare},
     {"history", "a folder of runs: medians, ranges, trends", run_history},
     {"convert", "a record as CSV, Markdown, text or JSON; the record's schema", run_convert},
