@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "measure/host/facts.h"
+#include "measure/host/throttle.h"
 #include "measure/stats/summary.h"
 
 namespace pqedge::measure {
@@ -147,6 +148,8 @@ NoiseMonitor::Counters NoiseMonitor::read() const {
   if (core_) counters.core = cpu_ticks(stat, "cpu" + std::to_string(*core_));
   counters.own_cpu_seconds = sources_.own_cpu_seconds();
   counters.involuntary_switches = sources_.own_involuntary_switches();
+  counters.throttled_seconds = throttled_seconds(sources_.files);
+  counters.at = sources_.now();
   return counters;
 }
 
@@ -154,6 +157,21 @@ void NoiseMonitor::mark() {
   reference_us_.push_back(sources_.reference());
   // Right after the work: a core that was asleep has its frequency by now.
   if (const auto mhz = core_mhz(sources_.files, core_.value_or(0))) mhz_.push_back(*mhz);
+}
+
+std::optional<double> NoiseMonitor::others_percent(const Counters& last) const {
+  if (!first_.all || !last.all || last.all->total <= first_.all->total) return std::nullopt;
+  const double ticks_a_second = static_cast<double>(sysconf(_SC_CLK_TCK));
+  const double all = static_cast<double>(last.all->total - first_.all->total);
+  const double busy = static_cast<double>(last.all->busy()) - static_cast<double>(first_.all->busy());
+  const double own = (last.own_cpu_seconds - first_.own_cpu_seconds) * ticks_a_second;
+  return percent_of(std::max(0.0, busy - own), all);
+}
+
+std::optional<double> NoiseMonitor::throttled_percent(const Counters& last) const {
+  if (!first_.throttled_seconds || !last.throttled_seconds) return std::nullopt;
+  const double stood = *last.throttled_seconds - *first_.throttled_seconds;
+  return percent_of(std::max(0.0, stood), static_cast<double>(last.at - first_.at) / 1e9);
 }
 
 NoiseFacts NoiseMonitor::end() {
@@ -173,13 +191,8 @@ NoiseFacts NoiseMonitor::end() {
   noise.spread_percent = spread(reference_us_);
   if (mhz_.size() > 1) noise.frequency_change_percent = spread(mhz_);
   noise.involuntary_switches = last.involuntary_switches - first_.involuntary_switches;
-  if (first_.all && last.all && last.all->total > first_.all->total) {
-    const double ticks_a_second = static_cast<double>(sysconf(_SC_CLK_TCK));
-    const double all = static_cast<double>(last.all->total - first_.all->total);
-    const double busy = static_cast<double>(last.all->busy() - first_.all->busy());
-    const double own = (last.own_cpu_seconds - first_.own_cpu_seconds) * ticks_a_second;
-    noise.others_percent = percent_of(std::max(0.0, busy - own), all);
-  }
+  noise.others_percent = others_percent(last);
+  noise.throttled_percent = throttled_percent(last);
   return noise;
 }
 

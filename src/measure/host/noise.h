@@ -61,9 +61,13 @@ class NoiseMonitor {
     std::optional<CpuTicks> all, core;
     double own_cpu_seconds = 0;
     uint64_t involuntary_switches = 0;
+    std::optional<double> throttled_seconds;
+    Nanos at = 0;
   };
   Counters read() const;
   std::optional<double> load() const;
+  std::optional<double> others_percent(const Counters& last) const;
+  std::optional<double> throttled_percent(const Counters& last) const;
   double own_part_of_load() const;
 
   std::optional<int> core_;

@@ -48,20 +48,18 @@ class Ethtool {
   ifreq request_{};
 };
 
-// A command whose fixed part ends in an array: memory for both, aligned for the struct.
+// A command whose fixed part ends in an array: memory for both.
 template <typename Command>
 class Extended {
  public:
-  Extended(uint32_t command, size_t extra) : words_((sizeof(Command) + extra + 7) / 8) {
+  Extended(uint32_t command, size_t extra) : bytes_(sizeof(Command) + extra) {
     get()->cmd = command;
   }
-  Command* get() { return reinterpret_cast<Command*>(words_.data()); }
-  const uint8_t* tail() const {
-    return reinterpret_cast<const uint8_t*>(words_.data()) + sizeof(Command);
-  }
+  Command* get() { return reinterpret_cast<Command*>(bytes_.data()); }
+  const uint8_t* tail() const { return bytes_.data() + sizeof(Command); }
 
  private:
-  std::vector<uint64_t> words_;
+  std::vector<uint8_t> bytes_;
 };
 
 size_t feature_count(Ethtool& ethtool) {

@@ -49,6 +49,9 @@ std::optional<Withheld> withhold_run(const NoiseFacts& noise, unsigned logical_c
   if (noise.others_percent) {
     reasons.above("CPU time of other processes", *noise.others_percent, limits.others_percent);
   }
+  if (noise.throttled_percent) {
+    reasons.above("throttled by a CPU quota", *noise.throttled_percent, limits.throttled_percent);
+  }
   reasons.above("spread of the reference loop", noise.spread_percent, limits.spread_percent);
   if (noise.frequency_change_percent) {
     reasons.above("change of frequency", *noise.frequency_change_percent,

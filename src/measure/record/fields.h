@@ -65,6 +65,8 @@ void fields(V& v, Is<NoiseFacts> auto& r) {
   v("involuntary_switches", r.involuntary_switches, "Context switches forced on the run.");
   v("core_steal_percent", r.core_steal_percent, "Of the pinned core's time.");
   v("others_percent", r.others_percent, "Other processes' CPU time, of all cores' time.");
+  v("throttled_percent", r.throttled_percent,
+    "Of the run's time: standing still by a CPU quota of its control group.");
   v("load_own", r.load_own, "The part of load_before left by this process's earlier runs.");
   v("unknown", r.unknown, "Members that could not be read: their 0 says nothing.");
 }

@@ -64,6 +64,7 @@ struct NoiseFacts {
   uint64_t involuntary_switches = 0;
   std::optional<double> core_steal_percent;  // of the pinned core's time
   std::optional<double> others_percent;      // CPU time of other processes, of all cores' time
+  std::optional<double> throttled_percent;   // of the run's time: standing still by a CPU quota
   double load_own = 0;        // the part of load_before that this process's earlier runs left there
   std::vector<std::string> unknown;  // members above that could not be read: their 0 says nothing
 };

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "measure/host/throttle.h"
 #include "unit/measure/host_fixture.h"
 
 namespace pqedge::measure {
@@ -92,6 +93,36 @@ TEST(HostNoise, NoisyVirtualMachine) {
   EXPECT_TRUE(noise.unknown.empty());
   EXPECT_EQ(monitor.mhz_before(), 2000);
   EXPECT_EQ(monitor.mhz_after(), 1900);
+}
+
+TEST(HostNoise, StandingStillByAQuota) {
+  // A container of cgroups version 2 that sees its own group at the top (cgroups(7)).
+  Run run;
+  run.host.write("/proc/self/cgroup", "0::/\n");
+  run.host.write("/sys/fs/cgroup/cpu.stat",
+                 "usage_usec 99\nnr_periods 10\nnr_throttled 2\nthrottled_usec 500000\n");
+  NoiseMonitor monitor = run.begin(std::nullopt);
+  run.host.write("/sys/fs/cgroup/cpu.stat",
+                 "usage_usec 99\nnr_periods 30\nnr_throttled 9\nthrottled_usec 2500000\n");
+  run.time += 8 * kSecond;
+  EXPECT_EQ(monitor.end().throttled_percent, 25);
+}
+
+TEST(HostNoise, QuotasOfTheGroupsAround) {
+  // Version 2 with a slice and a service, and one that has no quota.
+  FixtureHost two({{"/proc/self/cgroup", "0::/a.slice/b.service\n"},
+                   {"/sys/fs/cgroup/a.slice/b.service/cpu.stat", "throttled_usec 1000000\n"},
+                   {"/sys/fs/cgroup/a.slice/cpu.stat", "throttled_usec 2000000\n"},
+                   {"/sys/fs/cgroup/cpu.stat", "usage_usec 5\nuser_usec 3\n"}});
+  EXPECT_EQ(throttled_seconds(two.files()), 3);
+  // Version 1 in a container: the path is the host's, its group is mounted at the top.
+  FixtureHost one({{"/proc/self/cgroup",
+                    "5:cpuset:/docker/1f\n4:cpu,cpuacct:/docker/1f\n1:name=systemd:/docker/1f\n"},
+                   {"/sys/fs/cgroup/cpu/cpu.stat",
+                    "nr_periods 4\nnr_throttled 1\nthrottled_time 250000000\n"}});
+  EXPECT_EQ(throttled_seconds(one.files()), 0.25);
+  FixtureHost none({{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.stat", "usage_usec 5\n"}});
+  EXPECT_FALSE(throttled_seconds(none.files()));
 }
 
 TEST(HostNoise, OneDisturbedMarkOfManyIsNoSpread) {

@@ -33,6 +33,7 @@ TEST(HostWithhold, EachLimitHasItsReason) {
       {"core steal", {.core_steal_percent = 12.5}, "steal of the pinned core 12.5 %, above 1 %"},
       {"load", {.load_before = 2.31}, "load before the run 2.31, above 2"},
       {"others", {.others_percent = 30}, "CPU time of other processes 30.0 %, above 10 %"},
+      {"quota", {.throttled_percent = 40}, "throttled by a CPU quota 40.0 %, above 1 %"},
       {"spread", {.spread_percent = 20}, "spread of the reference loop 20.0 %, above 5 %"},
       {"frequency", {.frequency_change_percent = 11.1}, "change of frequency 11.1 %, above 5 %"},
       {"unread", {.unknown = {"steal_percent"}}, "steal_percent could not be read"},
