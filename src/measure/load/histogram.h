@@ -25,6 +25,14 @@ class Histogram {
   // above its upper end; never beyond the maximum. 0 when nothing was recorded.
   Nanos percentile(double percent) const;
 
+  // Calls take(upper end, count) for each bucket that is not empty, ascending.
+  template <typename Take>
+  void for_each(Take&& take) const {
+    for (size_t i = 0; i < kBuckets; ++i) {
+      if (buckets_[i] != 0) take(upper_end(i), buckets_[i]);
+    }
+  }
+
  private:
   static constexpr int kSubBits = 7;
   static constexpr int kMaxBits = 40;

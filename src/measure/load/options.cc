@@ -62,6 +62,12 @@ Result<void> validate(const Options& options) {
   if (options.resume && !options.handshake_each) {
     return fail("--resume needs --handshake-each");
   }
+  if (options.resumption < 0 || options.resumption > 1) {
+    return fail("the share of resumed handshakes is from 0 to 1");
+  }
+  if (options.certificate_file.empty() != options.key_file.empty()) {
+    return fail("a client certificate and its key come together");
+  }
   if (options.udp_payload < 1200 || options.udp_payload > 65000) {
     return fail("--udp-payload is from 1200 (RFC 9000 14.1) to 65000");
   }

@@ -53,10 +53,14 @@ struct Options {
 
   bool handshake_each = false;  // a new connection, and a full handshake, for each request
   bool resume = false;          // with handshake_each: resume by session ticket
+  double resumption = 1;        // with resume: the share of connections that try to
 
   std::string groups = "X25519MLKEM768:X25519";
   std::string ciphers = "TLS_AES_128_GCM_SHA256";
+  std::string sigalgs;  // as OpenSSL lists them: which certificate a server shows; empty: all
   std::string ca_file;  // verify the server against it; empty: no verification
+  std::string certificate_file;  // of the client, with its chain, PEM; empty: none
+  std::string key_file;
 
   std::string method = "GET";
   std::vector<std::pair<std::string, std::string>> headers;

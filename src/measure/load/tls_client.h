@@ -38,6 +38,8 @@ class TlsClient {
   std::string server_name_;  // empty for an address
   std::string alpn_;         // in wire format
   bool resume_;
+  double resumption_;
+  double due_ = 0;  // of the next connection that resumes, as the sum of shares since the last
   std::deque<SessionPtr> tickets_;
 };
 
