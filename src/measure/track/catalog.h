@@ -45,8 +45,8 @@ struct PhasePlan {
   unsigned weight;  // how often one exchange does it
 };
 
-// A KEM is asymmetric: who speaks first makes the key and decapsulates. In a Diffie-Hellman exchange
-// each of the two makes a key and derives the secret: twice in all.
+// A KEM is asymmetric: who speaks first makes the key and decapsulates. In a Diffie-Hellman
+// exchange each of the two makes a key and derives the secret: twice in all.
 inline constexpr PhasePlan kKemPhases[] = {
     {Step::kem_keygen, "KEM keygen", Side::client, 1},
     {Step::kem_encapsulate, "KEM encapsulate", Side::server, 1},

@@ -15,8 +15,8 @@ struct PhaseSamples {
 
 // Sample i of a side is the sum of what that side does: of a phase with weight 1 its sample i, of
 // one that is done more often also one draw more a time, from the phase's own samples in another
-// order. Each sample of a phase is so drawn exactly `weight` times, and the mean of `composed` is the
-// sum of the phases' means by weight, but for the rounding of floating point.
+// order. Each sample of a phase is so drawn exactly `weight` times, and the mean of `composed` is
+// the sum of the phases' means by weight, but for the rounding of floating point.
 struct Composition {
   std::vector<double> client;
   std::vector<double> server;

@@ -28,7 +28,9 @@ bool TrackPlan::measure_one(const Planned& planned, SuiteRecord& out, Baselines&
   size_t loops = 0;
   SuiteRun run{.limits = options_.limits, .keep_samples = options_.keep_samples};
   if (hooks.progress != nullptr) {
-    run.begins = [&](std::string_view what) { hooks.progress->step(title + ": " + std::string(what)); };
+    run.begins = [&](std::string_view what) {
+      hooks.progress->step(title + ": " + std::string(what));
+    };
     run.ended = [&] {
       const auto& expected = planned.phase_seconds;
       hooks.progress->advance(loops < expected.size() ? expected[loops]
@@ -62,7 +64,8 @@ bool TrackPlan::measure_one(const Planned& planned, SuiteRecord& out, Baselines&
 size_t TrackPlan::measure(Record& record, const TrackRunHooks& hooks) const {
   size_t failed = 0;
   for (const Track track : options_.tracks) {
-    TrackRecord out{.name = std::string(track_name(track)), .title = std::string(track_title(track))};
+    TrackRecord out{.name = std::string(track_name(track)),
+                    .title = std::string(track_title(track))};
     Baselines baselines;
     for (const Planned& planned : planned_) {
       if (planned.track != track) continue;

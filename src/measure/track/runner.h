@@ -27,8 +27,8 @@ struct MeasuredSuite {
   bool cancelled = false;           // the record holds the phases that were done until then
 };
 
-// `facts` says what is measured (name, provider, baseline, ...). A phase that fails is an error that
-// names it.
+// `facts` says what is measured (name, provider, baseline, ...). A phase that fails is an error
+// that names it.
 Result<MeasuredSuite> measure_suite(const Work& work, SuiteRecord facts, const SuiteRun& run);
 
 }  // namespace pqedge::measure

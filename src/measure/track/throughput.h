@@ -17,8 +17,8 @@ struct Throughput {
   double per_second_per_thread = 0;
 };
 
-// One thread an exchange, each pinned to one of `cores` in turn, all started together. A thread that
-// is in the middle of an exchange when the time is over ends it, and its rate counts until then.
+// One thread an exchange, each pinned to one of `cores` in turn, all started together. A thread
+// that is in the middle of an exchange when the time is over ends it; its rate counts until then.
 // The calling thread must not be pinned itself (CorePin). ECANCELED when cancelled.
 Result<Throughput> throughput(std::span<const Operation> exchanges, std::span<const int> cores,
                               Nanos time, const std::atomic<bool>* cancel);

@@ -18,7 +18,8 @@ std::string cut(const std::string& text, size_t width) {
 
 std::string flights_view(const Record& record, unsigned columns) {
   TextTable table({{"first flight of", Align::left}, {"over", Align::left}, {"group", Align::left},
-                   {"bytes", Align::right}, {"window", Align::right}, {"more trips", Align::right}});
+                   {"bytes", Align::right}, {"window", Align::right},
+                   {"more trips", Align::right}});
   for (const FlightRecord& f : record.flights) {
     table.add({cut(f.chain, columns - 52), f.transport, f.group, count_text(f.server_flight),
                count_text(f.window), std::to_string(f.extra_round_trips)});

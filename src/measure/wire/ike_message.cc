@@ -148,7 +148,8 @@ Result<void> put_sealed(Writer& writer, Bytes plaintext, Bytes authenticated) {
   int written = 0;
   const bool done =
       context &&
-      EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(), nonce.data()) == 1 &&
+      EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(), nonce.data()) ==
+          1 &&
       EVP_EncryptUpdate(context.get(), nullptr, &written, authenticated.data(),
                         static_cast<int>(authenticated.size())) == 1 &&
       EVP_EncryptUpdate(context.get(), out.data(), &written, padded.data(),

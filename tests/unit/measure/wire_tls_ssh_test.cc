@@ -66,7 +66,8 @@ TEST(TlsShares, OrderOfTheParts) {
 TEST(TlsShares, ExtensionsLikeRfc8448) {
   const TlsShare share{kTlsX25519, std::vector<uint8_t>(32, 0x99)};
   const auto client = tls_client_extension(std::span(&share, 1));
-  const std::vector<uint8_t> client_head{0x00, 0x33, 0x00, 0x26, 0x00, 0x24, 0x00, 0x1d, 0x00, 0x20};
+  const std::vector<uint8_t> client_head{0x00, 0x33, 0x00, 0x26, 0x00,
+                                         0x24, 0x00, 0x1d, 0x00, 0x20};
   EXPECT_EQ(std::vector<uint8_t>(client.begin(), client.begin() + 10), client_head);
   EXPECT_EQ(client.size(), 42u);
   const auto server = tls_server_extension(share);
