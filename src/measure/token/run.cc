@@ -55,7 +55,7 @@ struct Source {
 // Falcon with signatures of one length is preferred: a token's size is then no matter of luck.
 Result<Source> falcon(const Registry* registry) {
   if (registry == nullptr) return fail("no library for it was asked");
-  for (const char* name : {"Falcon-padded-512 (round 3)", "Falcon-512 (round 3)"}) {
+  for (const char* name : {"Falcon-512 padded (round 3)", "Falcon-512 (round 3)"}) {
     for (Provider* provider : registry->offering(name)) {
       auto scheme = provider->signature(name);
       if (scheme == nullptr) continue;
