@@ -57,7 +57,8 @@ Result<void> KexExchange::client_hello() {
     keys_.kem_public = std::move(*encoded);
   }
   if (with_.agreement) {
-    if (auto done = new_share(*with_.agreement, client_, keys_.classical_client); !done) return done;
+    auto done = new_share(*with_.agreement, client_, keys_.classical_client);
+    if (!done) return done;
   }
   if (second_share_) return new_share(*with_.agreement, second_, second_public_);
   return {};
