@@ -160,8 +160,8 @@ std::optional<Section> chain_section(const HostView& view) {
   write_chart(html, view,
               {.kind = "chains",
                .title = "Leaf and intermediate.",
-               .text = "DER bytes of chains without SCTs, staple or compression; the number is the "
-                       "multiple of ECDSA P-256.",
+               .text = "DER bytes of chains without SCTs, staple, compression or client certificate; "
+                       "the number is the multiple of ECDSA P-256.",
                .table_id = table.id});
   write_table(html, table);
   return Section{view.id("chains"), "Chains", html.take()};
@@ -195,10 +195,11 @@ std::optional<Section> flight_section(const HostView& view) {
                  .title = transport == "tcp" ? "Over TCP." : "Over QUIC.",
                  .text = transport == "tcp"
                              ? "The server's first flight against initial windows (RFC 6928): what "
-                               "passes the line waits for a round trip."
+                               "passes the line waits for a round trip. Chains of one algorithm; "
+                               "the others are in the table."
                              : "The server's first flight against three times the client's "
-                               "datagrams (RFC 9000 8.1); beyond it QUIC's own window counts "
-                               "(RFC 9002 7.2).",
+                               "datagrams (RFC 9000 8.1) and QUIC's own window (RFC 9002 7.2). "
+                               "Chains of one algorithm; the others are in the table.",
                  .table_id = table.id});
   }
   write_table(html, table);

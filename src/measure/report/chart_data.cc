@@ -238,7 +238,7 @@ const Record* record_with(const Host& host, const std::function<bool(const Recor
 }
 
 Json host_json(const Model& model, const Host& host) {
-  static const Record kNothing;
+  static const Record kNothing{};
   const auto with = [&](auto member) -> const Record& {
     const Record* record =
         record_with(host, [&](const Record& one) { return !(one.*member).empty(); });

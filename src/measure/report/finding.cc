@@ -71,7 +71,7 @@ void add_key_exchange(std::vector<Finding>& findings, const Model& model, const 
                    : std::string("one dated run");
     findings.push_back({format_multiple(range ? change.range.median : change.latest.value),
                         "the processor time of an " + pair->baseline->name +
-                            " key exchange is what " + suite.name + " takes",
+                            " key exchange, for " + suite.name,
                         basis, shown.run->number});
   }
   if (suite.wire_bytes.total() > 0) {
@@ -86,19 +86,14 @@ void add_key_exchange(std::vector<Finding>& findings, const Model& model, const 
   }
 }
 
-bool is_plain(const ChainRecord& chain) {
-  return chain.scts == 0 && !chain.staple && !chain.client_certificate && chain.compression.empty();
-}
-
 void add_chain(std::vector<Finding>& findings, const Host& host) {
   const Shown shown = shown_run(host, [](const Record& r) { return !r.chains.empty(); });
   if (shown.run == nullptr || shown.run->record->withheld) return;
   for (const std::string_view name : kSignatures) {
     for (const ChainRecord& chain : shown.run->record->chains) {
-      if (chain.leaf_algorithm != name || chain.intermediate_algorithm != name) continue;
-      if (!is_plain(chain) || !chain.multiple_of_p256) continue;
+      if (chain.name != name || !chain.multiple_of_p256) continue;
       findings.push_back({format_multiple(*chain.multiple_of_p256),
-                          "the size of an ECDSA P-256 chain is that of " + chain.name,
+                          "the size of an ECDSA P-256 certificate chain, for " + chain.name,
                           std::format("{} of leaf and intermediate, DER",
                                       format_bytes(chain.leaf_der + chain.intermediate_der)),
                           shown.run->number});
@@ -140,8 +135,7 @@ void add_token(std::vector<Finding>& findings, const Host& host) {
     if (token == tokens.end()) continue;
     const size_t limits = token->fits_in.size() + token->too_large_for.size();
     findings.push_back({format_multiple(token->multiple_of_es256),
-                        "the size of an ES256 token is that of one signed with " +
-                            token->algorithm,
+                        "the size of an ES256 token, signed with " + token->algorithm,
                         std::format("{}; over {} of {} documented limits",
                                     format_bytes(token->total), token->too_large_for.size(),
                                     limits),

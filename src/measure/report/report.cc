@@ -1,8 +1,11 @@
 #include "measure/report/report.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <format>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/version.h"
 #include "measure/record/files.h"
@@ -35,6 +38,11 @@ Result<History> read_records(const std::vector<std::string>& paths) {
         all.unreadable.empty() ? std::string() : ": " + all.unreadable.front().message;
     return fail("there is no record in {}{}", paths.empty() ? "nothing" : paths.front(), why);
   }
+  // As load_history() orders one folder.
+  std::ranges::stable_sort(all.entries, {}, [](const HistoryEntry& entry) {
+    return std::pair(std::string_view(entry.record.environment.date),
+                     std::string_view(entry.record.id));
+  });
   return all;
 }
 

@@ -112,8 +112,10 @@ std::optional<Section> token_section(const HostView& view) {
                    {"Header", true},
                    {"Payload", true},
                    {"Signature", true, "base64url characters; the raw signature's bytes below"},
-                   {"Next, HTTP/2", true, "Encoded bytes of the field in each further request (HPACK)"},
-                   {"Next, HTTP/3", true, "Encoded bytes of the field in each further request (QPACK)"},
+                   {"Next, HTTP/2", true,
+                    "Encoded bytes of the field in each further request, HPACK with 4,096 bytes"},
+                   {"Next, HTTP/3", true,
+                    "Encoded bytes of the field in each further request, QPACK without a table"},
                    {"Limits passed", true},
                    {"Run", true}};
   for (const TokenRecord& token : record.tokens) {
@@ -127,14 +129,16 @@ std::optional<Section> token_section(const HostView& view) {
               {.kind = "tokens",
                .title = "Where the bytes are, and the limits.",
                .text = "Characters of header, payload and signature. The lines are documented limits "
-                       "of software as it is delivered, and of browsers for one cookie.",
+                       "of software as it is delivered; what each counts beside the token is in the "
+                       "table of limits.",
                .table_id = table.id});
   write_chart(html, view,
               {.kind = "requests",
                .title = "The first request and each further one.",
-               .text = "Encoded bytes of the Authorization field under HPACK (HTTP/2) and QPACK "
-                       "(HTTP/3): a token that fits the table shrinks, one that does not is sent "
-                       "whole each time. The scale is logarithmic.",
+               .text = "Encoded bytes of the Authorization field as nghttp2 and nghttp3 send it, and "
+                       "by an encoder that indexes whatever fits: a token that fits the table "
+                       "shrinks, one that does not is sent whole each time. The scale is "
+                       "logarithmic.",
                .table_id = table.id});
   write_table(html, table);
   if (!record.documented_limits.empty()) write_table(html, documented_table(view, record));

@@ -121,19 +121,27 @@ Cell operation_cell(const SuiteRecord& suite, const std::string& operation) {
   } else {
     cell.note = std::format("{} samples", phase->figures.iterations);
   }
+  // Of records (M5): bytes over the median.
+  const auto plaintext = suite.sizes.find("plaintext");
+  if (plaintext != suite.sizes.end() && phase->figures.median_us > 0) {
+    const double megabytes = static_cast<double>(plaintext->second) / phase->figures.median_us;
+    cell.note += "; " + format_number(megabytes, 0) + " MB a second";
+  }
   return cell;
 }
 
 Table operation_table(const HostView& view, const TrackRecord& track, const Run& run) {
   std::vector<std::string> operations;
   std::vector<std::string> sizes;
-  for (const std::string_view usual : {"public_key", "spki", "signature"}) {
+  for (const std::string name : {"public_key", "spki", "signature"}) {
     for (const SuiteRecord& suite : track.suites) {
-      if (suite.sizes.contains(std::string(usual))) note_name(sizes, std::string(usual));
+      if (suite.sizes.contains(name)) note_name(sizes, name);
     }
   }
+  const bool usual = !sizes.empty();  // the rest is in the details
   for (const SuiteRecord& suite : track.suites) {
     for (const PhaseRecord& phase : suite.phases) note_name(operations, phase.name);
+    if (usual) continue;
     for (const auto& [name, bytes] : suite.sizes) note_name(sizes, name);
   }
   Table table;

@@ -4,7 +4,7 @@
   const { bytes, axisBytes, multiple, group, hatches, rowLayout, behind, axisX, gridX, tips, chosen, textWidth } = pqcost;
 
   // Rows of bars that add up. parts: [{name, colour, hatched}], each row has `values` in their order.
-  const stacked = (width, rows, parts, { text, extra = () => [], domain } = {}) => {
+  const stacked = (width, rows, parts, { text, extra = () => [], domain, top = 0 } = {}) => {
     const hatch = hatches(parts.map((part) => part.colour));
     const items = rows.flatMap((row) => {
       let at = 0;
@@ -14,6 +14,8 @@
     const layout = rowLayout(width, rows, ends.map((end) => end.text));
     return Plot.plot({
       ...layout.options,
+      marginTop: layout.options.marginTop + top,
+      height: layout.options.height + top,
       x: { domain: [0, domain ?? Math.max(1, ...ends.map((end) => end.x))], axis: null },
       marks: [
         hatch.mark,
@@ -68,14 +70,16 @@
   };
 
   const flightParts = [
-    [/record|overhead|padding|datagram/i, "record and datagram overhead", "var(--other-1)", true],
-    [/^certificate ?verify$/i, "CertificateVerify", "var(--warm-1)", true],
-    [/certificate/i, "Certificate", "var(--cool-1)", false],
-    [/server ?hello/i, "ServerHello", "var(--warm-1)", false],
-    [/./, "other messages", "var(--cool-3)", false],
+    [/^ServerHello$/, "ServerHello", "var(--warm-1)", false],
+    [/^(Compressed)?Certificate$/, "Certificate", "var(--cool-1)", false],
+    [/^CertificateVerify$/, "CertificateVerify", "var(--cool-1)", true],
+    [/^(TLS records|QUIC packets|record overhead)$/, "around the messages", "var(--other-1)", true],
+    [/^/, "other messages", "var(--cool-3)", false],
   ];
   const flights = (transport) => ({ host, width }) => {
-    const shown = host.flights.filter((flight) => flight.transport === transport);
+    const all = host.flights.filter((flight) => flight.transport === transport);
+    const plain = all.filter((flight) => !flight.chain.includes(","));
+    const shown = plain.length ? plain : all;
     if (!shown.length) return null;
     const groups = new Set(shown.map((flight) => flight.group));
     const several = new Set(shown.map((flight) => `${flight.chain}|${flight.group}`)).size < shown.length;
@@ -117,30 +121,44 @@
     const near = host.limits.filter((limit) => limit.bytes <= longest * 1.7);
     const byBytes = [...d3.group(near, (limit) => limit.bytes)].sort((a, b) => a[0] - b[0])
       .map(([count, limits]) => ({ count, text: limits.map((limit) => limit.name).join("\n") }));
-    const extra = () => [
+    const domain = Math.max(longest, ...byBytes.map((limit) => limit.count));
+    // Lines close together share one number.
+    const spaced = ({ options }) => {
+      const perPixel = domain / (width - options.marginLeft - options.marginRight);
+      let last = -Infinity;
+      return byBytes.filter((limit) => {
+        const room = (limit.count - last) / perPixel > 44;
+        if (room) last = limit.count;
+        return room;
+      });
+    };
+    const extra = (layout) => [
       Plot.ruleX(byBytes, { x: "count", stroke: "var(--alarm)", strokeWidth: 1.5, strokeDasharray: "4 3" }),
-      Plot.text(byBytes, { x: "count", text: (limit) => group(limit.count), frameAnchor: "top", textAnchor: "start", dx: 4, dy: 0, fontSize: 10, fill: "var(--alarm)", stroke: "var(--paper)", strokeWidth: 3 }),
+      Plot.text(spaced(layout), { x: "count", text: (limit) => group(limit.count), frameAnchor: "top", textAnchor: "start", dx: 4, dy: 0, fontSize: 10, fill: "var(--alarm)", stroke: "var(--paper)", strokeWidth: 3 }),
       Plot.tip(byBytes, Plot.pointerX({ x: "count", frameAnchor: "top", title: (limit) => `${bytes(limit.count)}\n${limit.text}`, fontSize: 12, fill: "var(--paper)", stroke: "var(--rule-strong)" })),
     ];
     return {
       legend: [...legendOf(parts), ...(byBytes.length ? [{ label: "documented limits", colour: "var(--alarm)", shape: "tick" }] : [])],
-      nodes: [stacked(width, rows, parts, { text: (row) => `${group(row.total)}, ${multiple(row.multiple)}`, extra, domain: Math.max(longest, ...byBytes.map((limit) => limit.count)) })],
+      nodes: [stacked(width, rows, parts, { text: (row) => `${group(row.total)}, ${multiple(row.multiple)}`, extra, domain, top: 16 })],
     };
   };
 
   pqcostCharts.requests = ({ host, width }) => {
     const kinds = [
-      { coding: "hpack", name: "HTTP/2", colour: "var(--cool-1)", symbol: "circle" },
-      { coding: "qpack", name: "HTTP/3", colour: "var(--warm-1)", symbol: "square" },
-    ];
+      { coding: "hpack", name: "HTTP/2, nghttp2", colour: "var(--cool-1)", symbol: "circle" },
+      { coding: "hpack if indexed", name: "HTTP/2, indexed when it fits", colour: "var(--cool-3)", symbol: "triangle" },
+      { coding: "qpack", name: "HTTP/3, no table", colour: "var(--warm-1)", symbol: "square" },
+    ].filter((kind) => host.tokens.some((token) => token.next?.[kind.coding] !== undefined));
+    const shapes = { circle: d3.symbolCircle, triangle: d3.symbolTriangle, square: d3.symbolSquare };
+    const shift = (i) => (i - (kinds.length - 1) / 2) * 6;
     const rows = host.tokens.filter((token) => token.next).map((token, at) => ({ ...token, key: String(at), label: token.name + (token.draft ? " (draft)" : "") }));
     if (!rows.length) return null;
     const layout = rowLayout(width, rows);
-    const items = rows.flatMap((row) => kinds.filter((kind) => row.next[kind.coding] !== undefined).map((kind, i) => ({
-      key: row.key, label: row.label, ...kind, shift: layout.middle + (i === 0 ? -4 : 4), first: row.first?.[kind.coding], next: Math.max(1, row.next[kind.coding]) })));
+    const items = rows.flatMap((row) => kinds.filter((kind) => row.next[kind.coding] !== undefined).map((kind) => ({
+      key: row.key, label: row.label, ...kind, first: row.first?.[kind.coding], next: Math.max(1, row.next[kind.coding]) })));
     const of = (kind) => items.filter((item) => item.coding === kind.coding);
     return {
-      legend: [...kinds.map((kind) => ({ label: `${kind.name}, each further request`, colour: kind.colour, shape: d3.symbol(kind.symbol === "circle" ? d3.symbolCircle : d3.symbolSquare, 64)() })),
+      legend: [...kinds.map((kind) => ({ label: `${kind.name}, each further request`, colour: kind.colour, shape: d3.symbol(shapes[kind.symbol], 56)() })),
         { label: "first request", colour: "var(--muted)", shape: "tick" }],
       nodes: [Plot.plot({
         ...layout.options,
@@ -149,7 +167,7 @@
           gridX({ ticks: layout.narrow ? 4 : 6 }),
           axisX({ tickFormat: axisBytes, ticks: layout.narrow ? 4 : 6 }),
           ...kinds.flatMap((kind, i) => {
-            const dy = layout.middle + (i === 0 ? -4 : 4);
+            const dy = layout.middle + shift(i);
             return [
               Plot.ruleY(of(kind).filter((item) => item.first), { x1: "first", x2: "next", y: "key", stroke: kind.colour, strokeWidth: 1.5, strokeDasharray: "2 2", dy }),
               Plot.text(of(kind).filter((item) => item.first), { x: "first", y: "key", text: () => "|", fontWeight: 700, fontSize: 11, fill: kind.colour, dy }),

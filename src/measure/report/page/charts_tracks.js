@@ -3,16 +3,15 @@
   "use strict";
   const { time, axisTime, multiple, group, phaseColour, hatches, rowLayout, behind, axisX, gridX, tips, chosen } = pqcost;
 
-  // The client's parts of a suite first, then the server's; what both do counts half for each.
+  // The client's parts of a suite first, then the server's; of what both do, each has half.
   const segments = (suite) => {
     const parts = { client: [], server: [] };
     for (const phase of suite.phases) {
-      const weighted = phase.weight * phase.mean;
-      const sides = phase.side === "client" || phase.side === "server" ? [phase.side] : ["client", "server"];
-      for (const side of sides) {
-        const times = phase.weight / sides.length;
-        parts[side].push({ key: suite.key, phase: phase.name, side, us: weighted / sides.length,
-          times: times === 1 ? "" : ` \u00d7 ${+times.toFixed(2)}`, weight: phase.weight });
+      const clients = phase.side === "client" ? phase.weight : phase.side === "server" ? 0 : Math.floor(phase.weight / 2);
+      for (const [side, times] of [["client", clients], ["server", phase.weight - clients]]) {
+        if (times <= 0) continue;
+        parts[side].push({ key: suite.key, phase: phase.name, side, us: times * phase.mean,
+          times: times === 1 ? "" : ` \u00d7 ${times}`, weight: phase.weight });
       }
     }
     let at = 0;
