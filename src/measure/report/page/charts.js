@@ -90,7 +90,7 @@ const pqcost = (() => {
       options: {
         width, marginLeft, marginRight: Math.min(marginRight, width * 0.45), marginTop: 4, marginBottom: 32,
         height: rows.length * band + 36,
-        y: { domain: rows.map((row) => row.key), axis: null, padding: 0 },
+        y: { type: "band", domain: rows.map((row) => row.key), axis: null, padding: 0 },
       },
       names: Plot.text(rows, narrow
         ? { y: "key", text: "label", frameAnchor: "left", textAnchor: "start", dy: -12, fontSize: 12, fill: "currentColor" }
@@ -104,7 +104,6 @@ const pqcost = (() => {
 
   // ---- drawing ----
   const places = [...document.querySelectorAll("figure.chart")];
-  const visible = (place) => place.closest("[hidden]") === null;
 
   // Plot adds a style element, which the page's policy forbids; the page's own sheet has its rules.
   const clean = (node) => {
@@ -194,7 +193,7 @@ const pqcost = (() => {
     const several = new Set(suites.map((suite) => suite.provider)).size > 1;
     return suites.map((suite, at) => ({
       ...suite,
-      key: String(at),
+      key: `r${at}`,
       label: suite.name + (several ? `, ${suite.provider}` : "") + (suite.withheld ? " (withheld)" : ""),
     }));
   };

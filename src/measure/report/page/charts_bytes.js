@@ -63,7 +63,7 @@
 
   pqcostCharts.chains = ({ host, width }) => {
     if (!host.chains.length) return null;
-    const rows = host.chains.map((chain, at) => ({ ...chain, key: String(at), label: chain.name, values: [chain.leaf, chain.intermediate] }));
+    const rows = host.chains.map((chain, at) => ({ ...chain, key: `r${at}`, label: chain.name, values: [chain.leaf, chain.intermediate] }));
     const parts = [{ name: "leaf", colour: "var(--cool-1)" }, { name: "intermediate", colour: "var(--cool-1)", hatched: true }];
     const text = (row) => bytes(sum(row.values)) + (row.multiple ? `, ${multiple(row.multiple)}` : "");
     return { legend: legendOf(parts), nodes: [stacked(width, rows, parts, { text })] };
@@ -90,7 +90,7 @@
       const rest = flight.bytes - sum(values);
       if (rest > 0) values[4] += rest;
       const text = flight.trips === 0 ? "fits" : `+${flight.trips} round trip${flight.trips === 1 ? "" : "s"}`;
-      return { ...flight, key: String(at), values, text: `${group(flight.bytes)}, ${text}`,
+      return { ...flight, key: `r${at}`, values, text: `${group(flight.bytes)}, ${text}`,
         label: flight.chain + (groups.size > 1 ? `, ${flight.group}` : "") + (several ? `, ${flight.windows[0].rule}` : "") };
     });
     const parts = names.map((name, i) => ({ name, colour: flightParts[i][2], hatched: flightParts[i][3] }));
@@ -110,7 +110,7 @@
 
   pqcostCharts.tokens = ({ host, width }) => {
     if (!host.tokens.length) return null;
-    const rows = host.tokens.map((token, at) => ({ ...token, key: String(at), label: token.name + (token.draft ? " (draft)" : ""), values: [token.header, token.payload, token.signature] }));
+    const rows = host.tokens.map((token, at) => ({ ...token, key: `r${at}`, label: token.name + (token.draft ? " (draft)" : ""), values: [token.header, token.payload, token.signature] }));
     const parts = [
       { name: "header", colour: "var(--other-1)" },
       { name: "payload", colour: "var(--cool-1)" },
@@ -151,7 +151,7 @@
     ].filter((kind) => host.tokens.some((token) => token.next?.[kind.coding] !== undefined));
     const shapes = { circle: d3.symbolCircle, triangle: d3.symbolTriangle, square: d3.symbolSquare };
     const shift = (i) => (i - (kinds.length - 1) / 2) * 6;
-    const rows = host.tokens.filter((token) => token.next).map((token, at) => ({ ...token, key: String(at), label: token.name + (token.draft ? " (draft)" : "") }));
+    const rows = host.tokens.filter((token) => token.next).map((token, at) => ({ ...token, key: `r${at}`, label: token.name + (token.draft ? " (draft)" : "") }));
     if (!rows.length) return null;
     const layout = rowLayout(width, rows);
     const items = rows.flatMap((row) => kinds.filter((kind) => row.next[kind.coding] !== undefined).map((kind) => ({
@@ -182,7 +182,7 @@
   };
 
   pqcostCharts.live = ({ host, width }) => {
-    const rows = host.live.slice(0, 40).map((live, at) => ({ ...live, key: String(at), values: live.bytes, label: `${live.target}, ${live.transport}${live.group ? `, ${live.group}` : ""}` }));
+    const rows = host.live.slice(0, 40).map((live, at) => ({ ...live, key: `r${at}`, values: live.bytes, label: `${live.target}, ${live.transport}${live.group ? `, ${live.group}` : ""}` }));
     if (!rows.some((row) => sum(row.values) > 0)) return null;
     const shorten = (row) => {
       while (textWidth(row.label) > width * 0.6 && row.label.length > 12) row.label = `${row.label.slice(0, -6)}\u2026`;

@@ -9,7 +9,7 @@
       const times = Object.entries(scenario.times).sort((a, b) => a[1][0] - b[1][0]);
       if (!times.length) return [];
       const [event, [median, low, high, n]] = times[times.length - 1];
-      return [{ key: String(at), label: `${scenario.scenario}: ${scenario.variant}`, event, median, low, high, text: `${time(median)}, n = ${n}` }];
+      return [{ key: `r${at}`, label: `${scenario.scenario}: ${scenario.variant}`, event, median, low, high, text: `${time(median)}, n = ${n}` }];
     });
     if (!rows.length) return null;
     const layout = rowLayout(width, rows, rows.map((row) => row.text));
