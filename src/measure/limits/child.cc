@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "base/time.h"
 #include "net/socket.h"
@@ -78,6 +79,14 @@ Result<Child> Child::start(const std::vector<std::string>& arguments, const std:
 }
 
 Child::Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+
+Child& Child::operator=(Child&& other) noexcept {
+  if (this != &other) {
+    stop();
+    pid_ = std::exchange(other.pid_, -1);
+  }
+  return *this;
+}
 
 bool Child::running() {
   if (pid_ < 0) return false;

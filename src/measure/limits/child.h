@@ -33,7 +33,7 @@ class Child {
   // Output goes to the file `log`. The child ends with this process, whatever ends it.
   static Result<Child> start(const std::vector<std::string>& arguments, const std::string& log);
   Child(Child&& other) noexcept;
-  Child& operator=(Child&&) = delete;
+  Child& operator=(Child&& other) noexcept;
   ~Child() { stop(); }
 
   bool running();
