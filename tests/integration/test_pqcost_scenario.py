@@ -1,10 +1,11 @@
 """Handshakes and commands over the emulated link (M19). Needs root for the namespaces."""
 # ctest: timeout=180
 
+import errno
 import json
 import os
 import pathlib
-import re
+import sys
 import unittest
 
 import harness
@@ -59,40 +60,36 @@ class Exec(harness.TestCase):
         if reason := why_not():
             raise unittest.SkipTest(reason)
 
+    def probe(self, link, count, size=100, gap=0.002):
+        script = pathlib.Path(__file__).with_name("link_probe.py")
+        done = scenario("exec", "--link", link, "--server", f"exec {sys.executable} {script} echo",
+                        "--wait-port", "5007", "--", sys.executable, script, "ask", str(count),
+                        str(size), str(gap))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
     def test_the_link_delays_both_ways(self):
-        done = scenario("exec", "--link", "delay=30ms", "--", "ping", "-c", "3", "-i", "0.2",
-                        "10.77.0.2")
-        times = [float(t) for t in re.findall(r"time=([0-9.]+)", done.stdout.decode())]
-        self.assertEqual(len(times), 3, done.stderr)
+        times = self.probe("delay=30ms", 5, gap=0.1)["ms"]
+        self.assertEqual(len(times), 5)
         for time in times:
             self.assertGreaterEqual(time, 60)
-            self.assertLess(time, 75)
+        self.assertLess(times[0], 75)
 
     def test_one_seed_loses_the_same_packets(self):
-        def lost(seed):
-            done = scenario("exec", "--report", "--link", f"up.loss=30%,seed={seed}", "--",
-                            "ping", "-c", "40", "-i", "0.002", "-W", "1", "10.77.0.2")
-            return re.findall(r"icmp_seq=(\d+)", done.stdout.decode())
-
-        first = lost(5)
-        self.assertGreater(len(first), 15)
-        self.assertLess(len(first), 40)
-        self.assertEqual(first, lost(5))
-        self.assertNotEqual(first, lost(6))
+        first = self.probe("up.loss=30%,seed=5", 60)["came"]
+        self.assertGreater(len(first), 25)
+        self.assertLess(len(first), 58)
+        self.assertEqual(first, self.probe("up.loss=30%,seed=5", 60)["came"])
+        self.assertNotEqual(first, self.probe("up.loss=30%,seed=6", 60)["came"])
 
     def test_mtu_is_told_or_swallowed(self):
-        def ping(link, size):
-            done = scenario("exec", "--link", link, "--", "ping", "-M", "do", "-c", "1", "-W", "1",
-                            "-s", str(size), "10.77.0.2")
-            return done.returncode, done.stdout.decode()
-
-        self.assertEqual(ping("mtu=1400", 1372)[0], 0)  # 1,372 + 28
-        status, text = ping("mtu=1400", 1373)
-        self.assertNotEqual(status, 0)
-        self.assertRegex(text, r"mtu ?= ?1400")
-        status, text = ping("mtu=1400,icmp=drop", 1373)
-        self.assertNotEqual(status, 0)
-        self.assertNotIn("1400", text.replace("1400(", ""))
+        fits = self.probe("mtu=1400", 3, size=1372)  # and 28 of headers
+        self.assertEqual((fits["came"], fits["mtu"]), ([0, 1, 2], 1500))
+        told = self.probe("mtu=1400", 3, size=1373)
+        self.assertEqual((told["came"], told["mtu"]), ([], 1400))
+        self.assertIn(errno.EMSGSIZE, told["errors"])
+        hole = self.probe("mtu=1400,icmp=drop", 3, size=1373)
+        self.assertEqual((hole["came"], hole["mtu"], hole["errors"]), ([], 1500, []))
 
     def test_status_environment_and_missing_commands(self):
         done = scenario("exec", "--", "sh", "-c", "echo $PQCOST_SERVER_IP; exit 7")
