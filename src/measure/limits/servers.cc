@@ -75,12 +75,16 @@ Result<void> wait_until_ready(Child& child, const ServerPorts& ports, const std:
   return {};
 }
 
-std::string apache_modules() {
-  for (const char* folder : {"/usr/lib/apache2/modules", "/usr/lib64/httpd/modules",
-                             "/usr/libexec/apache2"}) {
-    if (std::filesystem::exists(std::string(folder) + "/mod_http2.so")) return folder;
+// Below the same prefix as the program, or where distributions keep them.
+std::string apache_modules(const std::string& binary) {
+  const std::filesystem::path prefix = std::filesystem::path(binary).parent_path().parent_path();
+  const std::string beside = (prefix / "lib/apache2/modules").string();
+  std::error_code error;
+  for (const std::string& folder :
+       {beside, std::string("/usr/lib/apache2/modules"), std::string("/usr/lib64/httpd/modules")}) {
+    if (std::filesystem::exists(folder + "/mod_http2.so", error)) return folder;
   }
-  return "/usr/lib/apache2/modules";
+  return beside;
 }
 
 // The first line, without the program's own name for itself where that is long.
@@ -116,7 +120,7 @@ Result<std::vector<std::string>> command_of(const Program& program, const std::s
     if (auto page = write("apache-root/index.html", "ok"); !page) {
       return std::unexpected(page.error());
     }
-    auto config = write("apache.conf", apache_config(files, ports, apache_modules()));
+    auto config = write("apache.conf", apache_config(files, ports, apache_modules(binary)));
     if (!config) return std::unexpected(config.error());
     return std::vector<std::string>{binary, "-D", "FOREGROUND", "-f", *config};
   }
