@@ -2,7 +2,6 @@
 
 import json
 import os
-import unittest
 
 import harness
 
@@ -141,4 +140,4 @@ class Calculate(harness.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()
