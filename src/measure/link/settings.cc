@@ -80,7 +80,8 @@ Result<void> store(Result<T> value, T& to) {
 
 Result<void> read_reorder(std::string_view text, Direction& direction) {
   const size_t colon = text.find(':');
-  if (auto share = store(read_share(text.substr(0, colon)), direction.reorder); !share) return share;
+  const auto share = store(read_share(text.substr(0, colon)), direction.reorder);
+  if (!share) return share;
   if (colon == std::string_view::npos) return {};
   return store(read_time(text.substr(colon + 1)), direction.reorder_by);
 }

@@ -21,6 +21,7 @@ constexpr uint8_t kChangeCipherSpecRecord = 20;
 constexpr uint8_t kAlertRecord = 21;
 constexpr uint8_t kHandshakeRecord = 22;
 constexpr uint8_t kApplicationRecord = 23;
+constexpr size_t kFirstBytes = 32;
 constexpr size_t kMaxRecord = 16384 + 256;  // RFC 8446 5.2
 
 // A bounded reader: each take fails by returning less than was asked.
@@ -134,7 +135,9 @@ std::optional<std::vector<uint8_t>> MessageReader::next() {
 }
 
 void RecordReader::take(Bytes bytes) {
-  if (first_.size() < 32) first_ += as_text(bytes.first(std::min(bytes.size(), 32 - first_.size())));
+  if (first_.size() < kFirstBytes) {
+    first_ += as_text(bytes.first(std::min(bytes.size(), kFirstBytes - first_.size())));
+  }
   if (broken_) return;
   buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
   size_t at = 0;

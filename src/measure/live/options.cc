@@ -15,9 +15,10 @@ struct StartTlsName {
 };
 
 constexpr std::array kStartTls{
-    StartTlsName{StartTls::kSmtp, "smtp", 25},    StartTlsName{StartTls::kImap, "imap", 143},
-    StartTlsName{StartTls::kPop3, "pop3", 110},   StartTlsName{StartTls::kLdap, "ldap", 389},
-    StartTlsName{StartTls::kXmpp, "xmpp", 5222},  StartTlsName{StartTls::kPostgres, "postgres", 5432},
+    StartTlsName{StartTls::kSmtp, "smtp", 25},   StartTlsName{StartTls::kImap, "imap", 143},
+    StartTlsName{StartTls::kPop3, "pop3", 110},  StartTlsName{StartTls::kLdap, "ldap", 389},
+    StartTlsName{StartTls::kXmpp, "xmpp", 5222},
+    StartTlsName{StartTls::kPostgres, "postgres", 5432},
 };
 
 }  // namespace
@@ -60,8 +61,7 @@ Result<void> set_target(Options& options, std::string_view text) {
     if (!port.empty() && !port.starts_with(':')) return fail("{}: HOST[:PORT] is meant", text);
     if (!port.empty()) port.remove_prefix(1);
     if (port.empty() && end + 1 != text.size()) return fail("{}: not a port", text);
-  } else if (const size_t colon = text.find(':');
-             colon != std::string_view::npos && text.find(':', colon + 1) == std::string_view::npos) {
+  } else if (const size_t colon = text.find(':'); colon != text.npos && colon == text.rfind(':')) {
     host = text.substr(0, colon);
     port = text.substr(colon + 1);
     if (port.empty()) return fail("{}: not a port", text);

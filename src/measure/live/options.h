@@ -22,7 +22,7 @@ struct Options {
   uint16_t port = 0;     // 0: the protocol's own
   std::string connect;   // "ADDRESS[:PORT]" to connect to, when not the host's
   std::string sni;       // when not the host; never sent for an address
-  std::string groups;    // OpenSSL's list, SSH: method names by commas; empty: the library's default
+  std::string groups;    // OpenSSL's list, SSH: methods by commas; empty: the library's default
   std::string sigalgs;   // OpenSSL's list; empty: the library's default
   std::string alpn;      // names by commas; empty: none, "h3" for QUIC
   std::string certificate;  // PEM files of the client

@@ -1,5 +1,6 @@
-// QUIC's Initial packets, decrypted from the datagrams on the wire (RFC 9001 5.2): their keys follow
-// from the connection ID that the client chose, so that who sees the datagrams can read the hellos.
+// QUIC's Initial packets, decrypted from the datagrams on the wire (RFC 9001 5.2): their keys
+// follow from the connection ID that the client chose, so that who sees the datagrams can read the
+// hellos.
 #pragma once
 
 #include <array>

@@ -63,7 +63,8 @@ Result<std::vector<Variant>> mismatch(const ScenarioOptions& o) {
       variant("share of X25519MLKEM768", link, kClient, "server has SecP256r1MLKEM768 alone",
               {"SecP256r1MLKEM768"}),
       variant("share of X25519MLKEM768", link, kClient, "server has P-256 alone", {"P-256"}),
-      variant("X25519MLKEM768 alone", link, "X25519MLKEM768", "server has X25519 alone", {"X25519"}),
+      variant("X25519MLKEM768 alone", link, "X25519MLKEM768", "server has X25519 alone",
+              {"X25519"}),
   };
 }
 

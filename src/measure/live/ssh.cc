@@ -120,7 +120,8 @@ Result<std::vector<uint8_t>> SshClient::read_packet(uint8_t expected, const char
     const size_t length = load_be32(header->data());
     const size_t padding = (*header)[4];
     if (length > kMaxPacket || length < padding + 2) {
-      return ended("no SSH", std::format("a packet of {} bytes with {} of padding", length, padding));
+      return ended("no SSH",
+                   std::format("a packet of {} bytes with {} of padding", length, padding));
     }
     auto rest = receive(length - 1);
     if (!rest) return std::unexpected(rest.error());

@@ -15,7 +15,6 @@ namespace pqedge::measure::live {
 
 namespace {
 
-using Column = TextTable::Column;
 constexpr auto kRight = TextTable::Align::right;
 
 std::string fact(const LiveRecord& record, const char* name) {

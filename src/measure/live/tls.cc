@@ -207,7 +207,8 @@ Result<void> tls_handshake(const Options& options, LiveRecord& record) {
   if (!socket) return not_connected(socket.error(), record);
   observer.time("connect");
   if (options.starttls != StartTls::kNone) {
-    const auto preamble = start_tls(socket->get(), options.starttls, server_name(options), deadline);
+    const auto preamble =
+        start_tls(socket->get(), options.starttls, server_name(options), deadline);
     if (!preamble) {
       return ended(record, "no STARTTLS",
                    std::format("{}: before TLS: {}", record.target, preamble.error().message));

@@ -119,8 +119,8 @@ int run_live(int argc, char** argv) {
   }
   if (a.count > 1) {
     std::fprintf(stderr,
-                 "pqcost live: %u handshakes at %g a second: each costs the server CPU time; use it "
-                 "on servers whose owner agrees\n",
+                 "pqcost live: %u handshakes at %g a second: each costs the server CPU time; use "
+                 "it on servers whose owner agrees\n",
                  a.count, a.rate);
   }
   catch_interrupts();

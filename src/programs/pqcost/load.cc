@@ -82,7 +82,7 @@ void declare(CLI::App& app, Arguments& a) {
   declare_output(app, a.output);
 }
 
-Result<void> finish(Arguments& a) {
+Result<void> finish(const CLI::App& app, Arguments& a) {
   load::Options& o = a.options;
   o.protocol = a.protocol == "h1"   ? load::Protocol::kHttp1
                : a.protocol == "h2" ? load::Protocol::kHttp2
@@ -92,7 +92,7 @@ Result<void> finish(Arguments& a) {
     o.rate = a.connection_rate;
     o.handshake_each = true;
     // Enough for a second of latency; more connections than that wait, and their time counts.
-    if (o.connections == 1) {
+    if (app.count("--connections") == 0) {
       o.connections = static_cast<size_t>(std::clamp(a.connection_rate, 8.0, 1000.0));
     }
   }
@@ -139,7 +139,7 @@ int run_load(int argc, char** argv) {
   declare(app, a);
   bool go_on = false;
   if (const int status = parse(app, argc, argv, go_on); !go_on) return status;
-  if (const auto finished = finish(a); !finished) {
+  if (const auto finished = finish(app, a); !finished) {
     complain("load", finished.error().message);
     return kUsageError;
   }

@@ -168,7 +168,9 @@ Result<int> exec(const ExecArguments& a, const link::Settings& settings) {
   }
   if (!a.wait_port.empty()) {
     const auto port = parse_decimal(a.wait_port);
-    if (!port || *port == 0 || *port > 65535) return fail("--wait-port {}: not a port", a.wait_port);
+    if (!port || *port == 0 || *port > 65535) {
+      return fail("--wait-port {}: not a port", a.wait_port);
+    }
     if (!server) return fail("--wait-port needs --server");
     if (auto up = link::wait_for_port(**testbed, static_cast<uint16_t>(*port), *server,
                                       20 * kSecond);

@@ -1,4 +1,5 @@
-// What the commands that measure on the wire share: a record with its environment, and its ways out.
+// What the commands that measure on the wire share: a record with its environment, and its ways
+// out.
 #pragma once
 
 #include <string>
