@@ -96,5 +96,19 @@ TEST(LoadRequestPlan, UploadsRepeatThePatternWithoutASeam) {
   }
 }
 
+TEST(LoadOptions, SharesAndClientCertificatesAreChecked) {
+  Options options = with_url("https://localhost/");
+  options.handshake_each = options.resume = true;
+  options.resumption = 0.46;
+  EXPECT_TRUE(validate(options));
+  options.resumption = 1.5;
+  EXPECT_FALSE(validate(options));
+  options.resumption = 1;
+  options.certificate_file = "client.pem";
+  EXPECT_FALSE(validate(options));
+  options.key_file = "client.key";
+  EXPECT_TRUE(validate(options));
+}
+
 }  // namespace
 }  // namespace pqedge::measure::load
