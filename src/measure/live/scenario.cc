@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <format>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "measure/host/network.h"
@@ -127,21 +129,34 @@ Result<std::vector<LiveRecord>> Runner::run_once(const Variant& variant, uint64_
   return records;
 }
 
-void add_up(const std::vector<LiveRecord>& records, ScenarioRecord& summary) {
-  std::map<std::string, std::vector<double>> times;
-  std::map<std::string, std::vector<double>> bytes;
-  for (const LiveRecord& record : records) {
+using Figures = std::map<std::string, std::vector<double>>;
+
+// One run's figures; of several handshakes at once their median, and the slowest beside.
+void add_run(const std::vector<LiveRecord>& run, ScenarioRecord& summary, Figures& times,
+             Figures& bytes) {
+  Figures own;
+  for (const LiveRecord& record : run) {
     ++summary.outcomes[record.outcome];
     if (record.outcome != kCompleted) continue;
-    for (const auto& [name, value] : record.times_us) times[name].push_back(value);
+    for (const auto& [name, value] : record.times_us) own[name].push_back(value);
     bytes["client_to_server"].push_back(static_cast<double>(record.bytes.client_to_server));
     bytes["server_to_client"].push_back(static_cast<double>(record.bytes.server_to_client));
     if (const auto found = record.sizes.find("tcp_retransmits"); found != record.sizes.end()) {
       bytes["client_retransmits"].push_back(static_cast<double>(found->second));
     }
   }
-  // Single figures of few runs as well: whoever compares looks at Range::runs.
-  const auto ranges = [](const auto& from, auto& to) {
+  for (const auto& [name, values] : own) {
+    times[name].push_back(median(values));
+    if (run.size() > 1) times[name + ", slowest"].push_back(std::ranges::max(values));
+  }
+}
+
+void add_up(const std::vector<std::vector<LiveRecord>>& runs, ScenarioRecord& summary) {
+  Figures times;
+  Figures bytes;
+  for (const auto& run : runs) add_run(run, summary, times, bytes);
+  // Of few runs as well: whoever compares looks at Range::runs.
+  const auto ranges = [](const Figures& from, std::map<std::string, Range>& to) {
     for (const auto& [name, values] : from) {
       to[name] = {median(values), std::ranges::min(values), std::ranges::max(values),
                   values.size()};
@@ -199,20 +214,20 @@ Result<void> Runner::run() {
   size_t done = 0;
   for (const Variant& variant : variants) {
     ScenarioRecord summary = begin_summary(scenario_, variant, options_);
-    std::vector<LiveRecord> all;
+    std::vector<std::vector<LiveRecord>> all;
     for (unsigned run = 0; run < options_.runs && !cancelled(); ++run, ++done) {
       if (options_.progress) options_.progress(done, of, variant.name);
       const uint64_t seed = options_.first_seed + run;
       auto records = run_once(variant, seed, summary);
       if (!records) return std::unexpected(records.error());
       summary.seeds.push_back(seed);
-      all.insert(all.end(), records->begin(), records->end());
+      all.push_back(std::move(*records));
     }
     if (summary.seeds.size() < options_.runs) record_.complete = false;
     if (all.empty()) break;
     add_up(all, summary);
     record_.scenarios.push_back(std::move(summary));
-    record_.live.insert(record_.live.end(), all.begin(), all.end());
+    for (auto& run_records : all) std::ranges::move(run_records, std::back_inserter(record_.live));
   }
   if (options_.progress && !cancelled()) options_.progress(of, of, "");
   return {};
