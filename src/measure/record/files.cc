@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 
 #include "base/problem.h"
+#include "measure/record/json.h"
 #include "net/socket.h"
 
 namespace pqedge::measure {
@@ -25,11 +25,15 @@ Result<void> write_all(int fd, std::string_view text, const std::string& path) {
   return {};
 }
 
-// A file of the same folder that is gone again unless it got the name it was made for.
+// A file of the same folder that is gone again unless it got the name it was made for. It has the
+// permissions of the file that it takes the place of.
 class Temporary {
  public:
-  explicit Temporary(const std::string& path) : name_(path + ".XXXXXX") {
-    fd_ = net::Fd(::mkostemp(name_.data(), O_CLOEXEC));
+  explicit Temporary(const std::string& path) : name_(path + '.' + new_record_id().substr(0, 12)) {
+    struct stat info{};
+    const bool there = ::stat(path.c_str(), &info) == 0;
+    fd_ = net::Fd(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (fd_ && there) ::fchmod(fd_.get(), info.st_mode & 0777);
   }
   ~Temporary() {
     if (fd_ && !kept_) ::unlink(name_.c_str());
@@ -58,14 +62,6 @@ void sync_folder_of(const std::string& path) {
   if (fd) ::fsync(fd.get());
 }
 
-mode_t file_mode(const std::string& path) {
-  struct stat info{};
-  if (::stat(path.c_str(), &info) == 0) return info.st_mode & 0777;
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0666 & ~mask;
-}
-
 }  // namespace
 
 Result<void> write_file(const std::string& path, std::string_view text) {
@@ -79,8 +75,7 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   Temporary file(path);
   if (!file) return fail_errno(errno, "cannot write {}", path);
   if (auto written = write_all(file.fd(), text, path); !written) return written;
-  if (::fchmod(file.fd(), file_mode(path)) != 0 || ::fsync(file.fd()) != 0 ||
-      !file.rename_to(path)) {
+  if (::fsync(file.fd()) != 0 || !file.rename_to(path)) {
     return fail_errno(errno, "cannot write {}", path);
   }
   sync_folder_of(path);
