@@ -19,6 +19,7 @@ bool wanted(const HistoryFilter& filter, const std::string& name, const std::str
 
 bool wanted(const HistoryFilter& filter, const Series& s) {
   return (filter.track.empty() || filter.track == s.key.track) &&
+         (filter.suite.empty() || filter.suite == s.key.suite) &&
          wanted(filter, s.host_name, s.key.host_id);
 }
 
@@ -71,6 +72,31 @@ void add_series(TextTable& table, const Series& s) {
              latest.commit});
 }
 
+// One suite's figure from run to run: what changed, and with which commit.
+void add_points(TextTable& table, const Series& s) {
+  const double* before = nullptr;
+  for (const SeriesPoint& p : s.points) {
+    const std::string step = before == nullptr ? "" : change_text(p.median_us / *before);
+    table.add({s.key.track + ' ' + s.key.figure, s.key.provider + ' ' + s.key.provider_version,
+               s.key.code, p.date, p.commit, time_text(p.median_us), step,
+               p.ratio_to_baseline ? change_text(*p.ratio_to_baseline) : "",
+               p.withheld.empty() ? "" : "withheld: " + p.withheld});
+    if (p.withheld.empty()) before = &p.median_us;
+  }
+}
+
+TextTable points_table() {
+  return TextTable({{"figure"}, {"provider"}, {"code"}, {"date"}, {"commit"},
+                    {"median", Align::right}, {"since the run before", Align::right},
+                    {"to the baseline", Align::right}, {"remark"}});
+}
+
+TextTable series_table() {
+  return TextTable({{"track"}, {"suite"}, {"figure"}, {"provider"}, {"code"},
+                    {"median of runs (range)"}, {"change to the baseline"},
+                    {"latest", Align::right}, {"of"}, {"commit"}});
+}
+
 Json range_json(const Range& r) {
   return {{"median", r.median}, {"low", r.low}, {"high", r.high}, {"runs", r.runs}};
 }
@@ -98,9 +124,8 @@ Json series_json(const Series& s) {
 
 std::string history_text(const History& history, const HistoryFilter& filter) {
   std::string out = runs_table(history, filter).text();
-  TextTable table({{"track"}, {"suite"}, {"figure"}, {"provider"}, {"code"},
-                   {"median of runs (range)"}, {"change to the baseline"},
-                   {"latest", Align::right}, {"of"}, {"commit"}});
+  const bool points = !filter.suite.empty();
+  TextTable table = points ? points_table() : series_table();
   std::string host;
   const auto flush = [&] {
     if (table.rows() > 0) out += "\nHost " + host + '\n' + table.text();
@@ -113,7 +138,7 @@ std::string history_text(const History& history, const HistoryFilter& filter) {
       table.clear();
       host = name;
     }
-    add_series(table, s);
+    points ? add_points(table, s) : add_series(table, s);
   }
   flush();
   return out;

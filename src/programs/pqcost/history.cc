@@ -40,6 +40,7 @@ int run_history(int argc, char** argv) {
   app.add_option("folder", a.folder, "a folder of records")->required();
   app.add_option("--add", a.add, "put a copy of this record into the folder first; repeatable");
   app.add_option("--track", a.filter.track, "only this track: tls, ssh, ...");
+  app.add_option("--suite", a.filter.suite, "this suite's runs, by date and commit");
   app.add_option("--host", a.filter.host, "only this host, by name or id");
   app.add_option("--format", a.format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

@@ -128,6 +128,9 @@ TEST_F(RecordHistory, IsShownAsTextAndJson) {
   const std::string text = history_text(history, {});
   EXPECT_NE(text.find("7 runs"), std::string::npos) << text;
   EXPECT_NE(text.find("Host lab (aabbccddeeff0011)"), std::string::npos);
+  const std::string trend = history_text(history, {.suite = "X25519MLKEM768"});
+  EXPECT_NE(trend.find("2026-11-03T10:00:00Z  c00000000002"), std::string::npos) << trend;
+  EXPECT_NE(trend.find("+0.4 %"), std::string::npos) << trend;  // 271 over 270
   const auto json = nlohmann::json::parse(history_json(history, {.track = "tls"}));
   EXPECT_EQ(json["runs"].size(), 7U);
   EXPECT_EQ(json["series"].size(), 2U);
