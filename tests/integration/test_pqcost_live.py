@@ -205,16 +205,16 @@ frontend f
             groups = taken.fields(
                 f"{kind}.port=={port} && tls.handshake.type==2",
                 "tls.handshake.extensions_key_share_group", "tls.handshake.length", decode=decode)
-            self.assertEqual(int(groups[0][0]), seen["group_code"], kind)
+            self.assertEqual(int(groups[0][0], 0), seen["group_code"], kind)
             self.assertEqual(int(groups[0][1].split(",")[0]) + 4, seen["sizes"]["server_hello"])
         # Bytes of the TCP stream; after the client's Finished come its close_notify, a record of 5 +
-        # 3 + 16 bytes, and the server's.
+        # 3 + 16 bytes, and perhaps tickets of the server's.
         sums = {}
         for source, size in taken.fields(f"tcp.port=={port} && tcp.len>0", "tcp.srcport", "tcp.len"):
             side = "server" if int(source) == port else "client"
             sums[side] = sums.get(side, 0) + int(size)
         self.assertEqual(sums["client"], tls["bytes"]["client_to_server"] + 24)
-        self.assertIn(sums["server"] - tls["bytes"]["server_to_client"], range(0, 200))
+        self.assertIn(sums["server"] - tls["bytes"]["server_to_client"], range(0, 800))
         # Datagrams: the first of each side, as many as were counted.
         for way, side in (("client_to_server", "dst"), ("server_to_client", "src")):
             sizes = [int(row[0]) - 8 for row in

@@ -186,7 +186,7 @@ class Named(harness.TestCase):
         certificate = harness.Certificate(self.directory)
         variants, record = self.run_one(
             "rtt", "--rtt", "4", "--server",
-            f"exec openssl s_server -accept 443 -cert {certificate.chain} -key {certificate.key} "
+            f"exec openssl s_server -accept 10.77.0.2:443 -cert {certificate.chain} -key {certificate.key} "
             "-quiet")
         self.assertEqual({live["group"] for live in record["live"]}, {"X25519", "X25519MLKEM768"})
         self.assertEqual(len(variants), 3)

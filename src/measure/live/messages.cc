@@ -141,16 +141,16 @@ void RecordReader::take(Bytes bytes) {
   if (broken_) return;
   buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
   size_t at = 0;
-  while (buffer_.size() - at >= 5) {
-    const uint8_t* header = buffer_.data() + at;
-    const size_t length = load_be16(header + 3);
-    if (header[0] < kChangeCipherSpecRecord || header[0] > kApplicationRecord || header[1] != 3 ||
-        length > kMaxRecord) {
+  while (at < buffer_.size()) {
+    const Bytes rest = Bytes(buffer_).subspan(at);
+    const size_t length = rest.size() < 5 ? 0 : load_be16(&rest[3]);
+    if (rest[0] < kChangeCipherSpecRecord || rest[0] > kApplicationRecord ||
+        (rest.size() > 1 && rest[1] != 3) || length > kMaxRecord) {
       broken_ = true;
       return;
     }
-    if (buffer_.size() - at < 5 + length) break;
-    take_record(header[0], Bytes(header + 5, length));
+    if (rest.size() < 5 + length) break;
+    take_record(rest[0], rest.subspan(5, length));
     at += 5 + length;
   }
   buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(at));

@@ -121,7 +121,7 @@ std::unexpected<Error> explain(const Options& options, const Wire& wire, const s
     }
     return ended(record, "alert " + name, text);
   }
-  if (wire.server.broken() || (wire.received > 0 && wire.server.records() == 0)) {
+  if (wire.server.broken()) {
     std::string first = wire.server.first_bytes();
     char more[32];  // OpenSSL read a record's header only
     const ssize_t count = ::recv(wire.socket, more, sizeof(more), MSG_DONTWAIT);
@@ -160,8 +160,8 @@ Result<void> connect_loop(SSL* ssl, const Options& options, Wire& wire, Nanos de
     }
     const short events = error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
     if (auto ready = wait_for(wire.socket, events, deadline); !ready) {
-      // Bytes that make no whole record of TLS may be another protocol's greeting.
-      if (wire.received > 0 && wire.server.records() == 0) {
+      // Bytes that begin no record of TLS are another protocol's.
+      if (wire.server.broken()) {
         return explain(options, wire, "", record);
       }
       return ended(record, "timeout",
