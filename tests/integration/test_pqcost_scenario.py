@@ -192,5 +192,30 @@ class Named(harness.TestCase):
         self.assertEqual(len(variants), 3)
 
 
+    def test_quic_to_pqedge(self):
+        certificate = harness.Certificate(self.directory)
+        configuration = self.directory / "edge.toml"
+        configuration.write_text(f"""version = 1
+[server]
+workers = 1
+[admin]
+control_socket = "{self.directory}/control.sock"
+[[listener]]
+name = "https"
+address = "10.77.0.2:443"
+[[certificate]]
+chain = "{certificate.chain}"
+key = "{certificate.key}"
+{harness.pool("127.0.0.1:9")}{harness.route()}""")
+        variants, record = self.run_one("rtt", "--rtt", "20", "--quic", "--sni", "localhost",
+                                        "--server", f"exec {harness.PQEDGE} --config {configuration}")
+        hybrid = variants["20 ms, X25519MLKEM768, ECDSA P-256 chain"]
+        self.assertEqual(hybrid["outcomes"], {"handshake": 1})
+        # One round trip, and no second for the server's small flight.
+        self.assertGreaterEqual(hybrid["times_us"]["finished"]["median"], 20_000)
+        self.assertLess(hybrid["times_us"]["finished"]["median"], 40_000)
+        self.assertEqual({live["transport"] for live in record["live"]}, {"quic"})
+
+
 if __name__ == "__main__":
     harness.main()
