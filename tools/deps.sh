@@ -28,7 +28,7 @@ readonly build_packages=(
   libmimalloc-dev libvectorscan-dev libre2-dev
   zlib1g-dev libbrotli-dev libzstd-dev
   libc-ares-dev libcurl4-openssl-dev
-  libbotan-3-dev libwolfssl-dev libgcrypt20-dev
+  libbotan-3-dev libwolfssl-dev libgcrypt20-dev libntruprime-dev
   curl
 )
 # Needed by `make test`: libraries, and clients and servers that are not ours.

@@ -1,0 +1,86 @@
+// SLH-DSA (FIPS 205). The signature is given by its digest: SHA-256 for the SHA2 sets, SHA3-256 for the
+// SHAKE sets. Published values; each names its source.
+#include "measure/provider/vectors.h"
+
+namespace pqedge::measure {
+
+const std::string_view kSlhDsaVectors = R"(
+[SLH-DSA-SHA2-128s] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  f696484048ec21f96cf50a56d0759c448f3779752f0383d37449690694cf7a685ef56915bb461280cd7a1428bf89ecfb
+  ace44265b801314a0d20a6006c9ff1e6
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = 34f54432d5af7acc187bb6221ed7ea6863a6eeddda016849c1ca8b7506251003
+[SLH-DSA-SHAKE-128s] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  6de62e3465a55c9c78a07d265be8540b3e58b0801a124d07ff12b438d5202ea0f08e01a57a272b738fa8ea2f465d5940
+  0b96b2f9934daa0da7c9873550013599
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = 3f74a7a28e32da3be820e7ffa9344814a3227bdfbfdebec60dc883b0a9f141b6
+[SLH-DSA-SHA2-128f] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  1eaae6bb91b27cd748c402c4111140d5a942cf3c95ff7977f88d2ef515bb26d067b4319d2f67bae52055dcd010a25a16
+  220b1ddabbed69f503b5f07cbba7f134
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = a19e2a5ae585ec140dc8c6910847c1e67ea2a96e6707e96f3f5646c23393ed1e
+[SLH-DSA-SHAKE-128f] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  b585d4eb01085111a172a87688d0032e3381a9e9a35fdd6ef2f8aeb3b40eb5cea27e9866875fd15dfb375e035774304b
+  8c608a901a6194334b70b7c8d4e2bf82
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = 0c63b2fe04da937129a6649b87ab6e3bcdcb3c587d1b25567b13624d75bb4449
+[SLH-DSA-SHA2-192s] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  a9f93c7b791356b66afcceb745a548c7f6b185e4f45ec1ff1a22acdd96e7a6d8d290f4ecb0e97b42c65ce45583da8ad8
+  c9c02f34daf335681f00668a6b4209caad8f0a98afd3cb6a10ac13a54b552951257a36f005a60e3f1d4fc605c6c69ca8
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = 36a7ce4b9faab952245e1218098b0a8c5fc93fc672146ca49db0c84444c3664f
+[SLH-DSA-SHAKE-192s] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  85da83b47129711a63c2c2f6a5bcb701237b2b0b66814eec9fcc1c560992a5962a826338e5c2f03bdea549e2bccd8463
+  311e8eadb8a321c1bf80f61581df0da196f0f694b5c335bcdf767cdad5dab7542ecb362183467bd0fc5b334a7d615f61
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = 2bc141ee0a76e1ad588fca079a036a0b5b629d651020aef36ea16afdf55c2f2d
+[SLH-DSA-SHA2-192f] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  f7ecfc9143ee45e44f5e98fd9ca1455340ec5db4fb098534365ebbfbcc57d34dde0999aa0c3992d155b9d6be993cb9d7
+  f04ca9d2e28afca52ea1c8178445cad8c8f4efc9d99f4753b1170ff7df5359a4277f8ef072a833ee58c420a436928774
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = 1b8cb853e473ae803e5cb46b4a1002da48bd35ea7ceb40a3e81f5887f5934941
+[SLH-DSA-SHAKE-192f] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  daa360ecbb51bcb33f5d36f92fffe77c2de7ed43d281dcb5fd68cfa0ce19df2eb36398ffaef28a6ac96ae6cec608b054
+  5dab087c2e696072c3a207a25c42fbc1aa96fb8ec2a5af71caf5215b739f48ee14fbbe4b0ce50dbf8104998ca133e19c
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = bf373807c8981ec8bd76c0758ba7db9f8fb77bc7e1d23d5fd00699cf3912d9bc
+[SLH-DSA-SHA2-256s] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  ad10ad3409a90c4b24ab0da526f289209abcb1f05c86c7e4437a144c91e1c8674bb0634876c4471d23c2f3a041a9830d
+  ad41945642da3487ce5d2e9e2be9a1d4b2ea4b9157c191935629e8914ab581799f366ecc13a153ba88961ebd2d25e7b8
+  126760d273e037dc76cff5eddecabead489f8a725be650544c1e3145042d0c2a
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = f2e3fb0542d8164853bc0e1be95125f346b75508d92272e41e009b3ac55afc0c
+[SLH-DSA-SHAKE-256s] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  793871afccb50f4035b9788c7292b717939aa28f5094d99ee262047b15e42deb92568f82621d1ee33a233b8582968872
+  79ff85cfda7f5c415b714e9451cb20a6e23d931a7e2679eb15c2d3727552a5a5686b13f319c17c48fcae2ca136d9fe22
+  3b5f3c9b72d1318ec5c18191238914691955fbd06947ce3e7010809fd3d31832
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = fe25c9658e9afe5d1a67480c5202debc2c05c4d3fb2bfbd875723dea9ab8d195
+[SLH-DSA-SHA2-256f] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  edb1483bd9db934a5c0970c76e96adac58c2786f5525cce741206154222b1bada4b54a813a208ad3472c64bef72aa37a
+  d944484a7525b3bfab58b72d5878adcc36b35aefaeef610994159ba32295631c237f59d285e62248442d5ccca196973d
+  3dfe70c01bd69e90313ba13437891e8aebbfb4d42fcccdfdf98655b272757553
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = 3883d4e0a47250b66d44e80cd19e4f55195a89c2c1e020cfc534347df7d00302
+[SLH-DSA-SHAKE-256f] sign_deterministic | py-acvp-pqc (FIPS 205), in Botan's slh_dsa.vec
+private =
+  ec5fd75f942b76a278c3f4df4c25b0dd5db712a253cc8b9c22287befafbeb6257e53018e4f2b21f571e02c8b128f401e
+  d16391b74336ddd719a0306db181135395e8f648fb380f083398e4a3400c07724162fa30e25e8d3784a2e90fdf27cdbb
+  4456b4892b3a49fd6de7cdae86d7432bf8f651e09b2920ad7d0618ccf70135e8
+message = d81c4d8d734fcbfbeade3d3f8a039faa2a2c9957e835ad55b22e75bf57bb556ac8
+signature_digest = f3a817c8fc206f5f65b3ffe1225588e74a698c58d478214ccaa80ee684d5a0ee
+)";
+
+}  // namespace pqedge::measure
