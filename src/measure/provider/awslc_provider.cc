@@ -168,7 +168,7 @@ class AwslcKem final : public Kem {
   }
   Sizes sizes() const override { return sizes_; }
   Result<std::unique_ptr<KemKeyPair>> from_seed(Bytes) override {
-    return fail("not offered");
+    return not_offered("AWS-LC takes no seed here");
   }
   Result<std::unique_ptr<KemKeyPair>> from_private(Bytes encoded) override {
     auto key = own(library_->call.kem_private(id_.nid, encoded.data(), encoded.size()));

@@ -150,7 +150,7 @@ class BotanSignature final : public Signature {
   Sizes sizes() const override { return sizes_of(choice_.name); }
 
   Result<std::unique_ptr<SignatureKeyPair>> from_seed(Bytes seed) override {
-    if (choice_.type != "ML-DSA") return fail("Botan takes no seed for {}", choice_.name);
+    if (choice_.type != "ML-DSA") return not_offered("Botan takes no seed here");
     return attempt("private key", [&] {
       return wrap(std::make_unique<Botan::ML_DSA_PrivateKey>(seed, Botan::ML_DSA_Mode(choice_.set)),
                   choice_);
@@ -158,7 +158,7 @@ class BotanSignature final : public Signature {
   }
 
   Result<std::vector<uint8_t>> sign_deterministic(Bytes private_key, Bytes message) override {
-    if (choice_.type != "SLH-DSA") return fail("not offered for {}", choice_.name);
+    if (choice_.type != "SLH-DSA") return not_offered("Botan has no deterministic signing here");
     auto choice = choice_;
     choice.padding = "Deterministic";
     auto key = attempt("private key", [&] {

@@ -112,7 +112,7 @@ class GcryptKem final : public Kem {
   }
   Sizes sizes() const override { return sizes_; }
   Result<std::unique_ptr<KemKeyPair>> from_seed(Bytes) override {
-    return fail("libgcrypt takes no seed");
+    return not_offered("libgcrypt takes no seed");
   }
   Result<std::unique_ptr<KemKeyPair>> from_private(Bytes encoded) override {
     return std::make_unique<KemPair>(id_, Buffer{}, Buffer(encoded.begin(), encoded.end()));

@@ -3,6 +3,7 @@
 
 #include <openssl/evp.h>
 
+#include <cerrno>
 #include <format>
 
 #include "measure/provider/catalogue.h"
@@ -20,8 +21,12 @@ Buffer digest(const EVP_MD* type, Bytes bytes) {
   return out;
 }
 
-Answer not_offered(const Error& error) { return {false, false, error.message}; }
 Answer failed(std::string detail) { return {true, false, std::move(detail)}; }
+// Not offered, or refused.
+Answer no_input(const Error& error) {
+  if (error.code == ENOTSUP) return {false, false, error.message};
+  return failed(error.message);
+}
 Answer compare(const Buffer& got, const Buffer& expected, std::string_view what) {
   if (got == expected) return {true, true, {}};
   return failed(std::format("another {} than the vector's", what));
@@ -37,7 +42,7 @@ const Buffer& value(const Vector& vector, const char* name) {
 template <typename Scheme>
 Answer put_keygen(Scheme& scheme, const Vector& vector) {
   auto pair = scheme.from_seed(value(vector, "seed"));
-  if (!pair) return not_offered(pair.error());
+  if (!pair) return no_input(pair.error());
   auto key = (*pair)->public_key();
   if (!key) return failed(key.error().message);
   return compare(digest(EVP_sha256(), *key), value(vector, "public_sha256"), "public key");
@@ -45,7 +50,7 @@ Answer put_keygen(Scheme& scheme, const Vector& vector) {
 
 Answer put_decapsulate(Kem& kem, const Vector& vector) {
   auto pair = kem.from_private(value(vector, "private"));
-  if (!pair) return not_offered(pair.error());
+  if (!pair) return no_input(pair.error());
   Buffer secret;
   auto done = (*pair)->decapsulate(value(vector, "ciphertext"), secret);
   if (!done) return failed(done.error().message);
@@ -54,7 +59,7 @@ Answer put_decapsulate(Kem& kem, const Vector& vector) {
 
 Answer put_agree(KeyAgreement& agreement, const Vector& vector) {
   auto pair = agreement.from_private(value(vector, "private"));
-  if (!pair) return not_offered(pair.error());
+  if (!pair) return no_input(pair.error());
   Buffer secret;
   auto done = (*pair)->derive(value(vector, "peer"), secret);
   if (!done) return failed(done.error().message);
@@ -78,7 +83,7 @@ Answer put_verify(Signature& scheme, const Vector& vector) {
 Answer put_sign_deterministic(Signature& scheme, const Vector& vector) {
   const auto& private_key = value(vector, "private");
   auto signature = scheme.sign_deterministic(private_key, value(vector, "message"));
-  if (!signature) return not_offered(signature.error());
+  if (!signature) return no_input(signature.error());
   const auto* hash = vector.algorithm.contains("SHAKE") ? EVP_sha3_256() : EVP_sha256();
   auto answer = compare(digest(hash, *signature), value(vector, "signature_digest"), "signature");
   if (!answer.passed) return answer;
@@ -111,7 +116,7 @@ Answer put_seal(Provider& provider, const Vector& vector) {
 
 Answer put_nist_kat(Provider& provider, const Vector& vector) {
   auto response = provider.nist_response(vector.algorithm);
-  if (!response) return not_offered(response.error());
+  if (!response) return no_input(response.error());
   return compare(digest(EVP_sha256(), as_bytes(*response)), value(vector, "response_sha256"),
                  "response");
 }

@@ -167,7 +167,7 @@ class OqsKemScheme final : public Kem {
   }
   Sizes sizes() const override { return sizes_; }
   Result<std::unique_ptr<KemKeyPair>> from_seed(Bytes) override {
-    return fail("liboqs takes no seed here");
+    return not_offered("liboqs takes no seed here");
   }
   Result<std::unique_ptr<KemKeyPair>> from_private(Bytes encoded) override {
     if (encoded.size() != sizes_.private_key) return fail("not a private key's length");

@@ -63,7 +63,7 @@ class Sntrup761 final : public Kem {
   }
   Sizes sizes() const override { return sizes_of(kName); }
   Result<std::unique_ptr<KemKeyPair>> from_seed(Bytes) override {
-    return fail("libntruprime takes no seed");
+    return not_offered("libntruprime takes no seed");
   }
   Result<std::unique_ptr<KemKeyPair>> from_private(Bytes encoded) override {
     if (encoded.size() != sntrup761_SECRETKEYBYTES) return fail("not a private key's length");

@@ -121,7 +121,7 @@ class OpensslAgreement final : public KeyAgreement {
   }
   Result<std::unique_ptr<AgreementKeyPair>> from_private(Bytes scalar) override {
     if (group_.curve != 0) return wrap(import_curve_private(group_, scalar));
-    if (finite_field()) return fail("finite-field private keys are not imported here");
+    if (finite_field()) return not_offered("finite-field private keys are not imported here");
     return wrap(import_raw_private(group_.type, scalar));
   }
   Sizes sizes() const override { return sizes_; }

@@ -84,7 +84,7 @@ class OpensslKem final : public Kem {
   Sizes sizes() const override { return sizes_; }
 
   Result<std::unique_ptr<KemKeyPair>> from_seed(Bytes seed) override {
-    if (!name_.starts_with("ML-KEM-")) return fail("a hybrid of OpenSSL has no seed");
+    if (!name_.starts_with("ML-KEM-")) return not_offered("a hybrid of OpenSSL has no seed");
     return wrap(generate_from_seed(name_.c_str(), seed));
   }
   Result<std::unique_ptr<KemKeyPair>> from_private(Bytes encoded) override {

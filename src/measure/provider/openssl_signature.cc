@@ -176,13 +176,13 @@ class OpensslSignature final : public Signature {
   Result<std::unique_ptr<SignatureKeyPair>> from_seed(Bytes seed) override {
     std::string_view type = scheme_.type;
     if (type == "ED25519") return wrap(import_raw_private(scheme_.type, seed));
-    if (scheme_.digest) return fail("{} has no seed", scheme_.name);
+    if (scheme_.digest) return not_offered("the scheme has no seed");
     return wrap(generate_from_seed(scheme_.type, seed));
   }
 
   Result<std::vector<uint8_t>> sign_deterministic(Bytes private_key, Bytes message) override {
     if (scheme_.digest || std::string_view(scheme_.type) == "ED25519") {
-      return fail("{} has no deterministic variant", scheme_.name);
+      return not_offered("the scheme has no deterministic variant");
     }
     auto key = import_raw_private(scheme_.type, private_key);
     if (!key) return std::unexpected(key.error());

@@ -95,7 +95,7 @@ class PqcleanKem final : public Kem {
   Sizes sizes() const override { return sizes_; }
   Result<std::unique_ptr<KemKeyPair>> from_seed(Bytes seed) override {
     if (seed.size() != 64 || !std::string_view(kem_.name).starts_with("ML-KEM-")) {
-      return fail("only ML-KEM has a seed, of 64 bytes");
+      return not_offered("only ML-KEM has a seed, of 64 bytes");
     }
     FixedRandom fixed(bytes_once(seed));
     return generate();
@@ -170,7 +170,7 @@ class PqcleanSignature final : public Signature {
   Sizes sizes() const override { return sizes_; }
   Result<std::unique_ptr<SignatureKeyPair>> from_seed(Bytes seed) override {
     if (seed.size() != 32 || !std::string_view(scheme_.name).starts_with("ML-DSA-")) {
-      return fail("only ML-DSA has a seed, of 32 bytes");
+      return not_offered("only ML-DSA has a seed, of 32 bytes");
     }
     FixedRandom fixed(bytes_once(seed));
     return generate();

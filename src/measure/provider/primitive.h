@@ -30,6 +30,10 @@ enum class Family : uint8_t {
 };
 std::string_view family_name(Family family);  // "classical", "lattice", ...
 
+// The error of from_seed(), from_private() and the like where the library has no way: its code is
+// ENOTSUP. Any other error says that the library refuses what it was given.
+std::unexpected<Error> not_offered(std::string_view why);
+
 // Names are spelt as their standards do: "X25519", "P-256", "P-384", "MODP-2048" (RFC 3526),
 // "ffdhe2048" (RFC 7919), "ML-KEM-768", "sntrup761", "X25519MLKEM768" (a library's own hybrid),
 // "ML-DSA-65", "Falcon-512 (round 3)", "SLH-DSA-SHAKE-128s", "RSA-2048-PSS", "ECDSA-P256",

@@ -11,6 +11,7 @@ int run_convert(int argc, char** argv);
 int run_history(int argc, char** argv);
 int run_live(int argc, char** argv);
 int run_load(int argc, char** argv);
+int run_providers(int argc, char** argv);
 int run_report(int argc, char** argv);
 int run_limits(int argc, char** argv);
 int run_run(int argc, char** argv);
@@ -20,6 +21,8 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"run", "measures the tracks, chains and tokens on this machine", run_run},
+    {"providers", "which libraries there are, which code runs, how each answered test vectors",
+     run_providers},
     {"live", "real handshakes with a server over TLS, QUIC or SSH, read from the wire", run_live},
     {"scenario", "handshakes over an emulated link: delay, loss, MTU, middleboxes", run_scenario},
     {"load", "open-loop load over HTTP/1.1, 2 and 3 with chosen groups", run_load},

@@ -1,0 +1,58 @@
+"""pqcost providers: the libraries, the code that runs, the known answers (M11)."""
+
+import json
+import os
+import subprocess
+
+import harness
+
+PQCOST = os.environ.get("PQCOST_BIN", "build/pqcost")
+
+
+def providers(*arguments):
+    return harness.run(PQCOST, "providers", *arguments)
+
+
+class Providers(harness.TestCase):
+    def test_each_answers_and_says_what_ran(self):
+        done = providers("--format", "json", "--algorithm", "ML-KEM-768", "--algorithm", "X25519",
+                         "--algorithm", "X25519MLKEM768", "--algorithm", "ML-DSA-65",
+                         "--algorithm", "Falcon-512 (round 3)", "--algorithm", "sntrup761")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        found = json.loads(done.stdout)
+        offered = {p["name"]: {a["name"] for a in p["algorithms"]} for p in found["providers"]}
+        self.assertLessEqual({"ML-KEM-768", "X25519", "X25519MLKEM768", "ML-DSA-65"},
+                             offered["OpenSSL"])
+        for name in ("Botan", "libgcrypt", "PQClean"):
+            self.assertIn("ML-KEM-768", offered[name])
+        self.assertIn("Falcon-512 (round 3)", offered["PQClean"])
+        self.assertLessEqual({"sntrup761"}, offered["libgcrypt"] & offered["libntruprime"])
+        for answer in found["known_answers"]:
+            self.assertTrue(answer["passed"], answer)
+        sources = " ".join(a["source"] for a in found["known_answers"])
+        for source in ("ACVP", "RFC 7748", "Wycheproof", "RFC 10024", "META.yml"):
+            self.assertIn(source, sources)
+        for provider in found["providers"]:
+            for algorithm in provider["algorithms"]:
+                self.assertTrue(algorithm["code"] and algorithm["evidence"], algorithm)
+
+    def test_version_is_that_of_the_library(self):
+        found = json.loads(providers("--format", "json", "--algorithm", "X25519").stdout)
+        version = next(p["version"] for p in found["providers"] if p["name"] == "OpenSSL")
+        told = subprocess.run(["/usr/bin/openssl", "version"], capture_output=True, text=True,
+                              check=True).stdout
+        self.assertIn(f"OpenSSL {version} ", told)
+
+    def test_unknown_algorithm(self):
+        done = providers("--algorithm", "ML-KEM-769")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("ML-KEM-769", done.stderr.decode())
+
+    def test_library_that_is_not_there(self):
+        done = providers("--algorithm", "X25519", "--liboqs", "/nonexistent/liboqs.so")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/nonexistent/liboqs.so", done.stderr.decode())
+
+
+if __name__ == "__main__":
+    harness.main()
