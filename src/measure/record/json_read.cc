@@ -257,6 +257,13 @@ Result<void> check_schema(const Json& json, std::string_view source) {
               source, in_quotes(name), kRecordSchema);
 }
 
+// Paths hold names from the file, which may hold what a terminal would obey.
+std::string printable(std::string_view text) {
+  std::string out;
+  append_text_escaped(out, text);
+  return out;
+}
+
 }  // namespace
 
 Result<Record> from_json(std::string_view text, std::string_view source) {
@@ -266,8 +273,10 @@ Result<Record> from_json(std::string_view text, std::string_view source) {
   Record record;
   Reading reading;
   read(reading, *json, Place{}, record);
-  if (reading.failed()) return fail("{}: {}", source, reading.error);
-  if (auto good = check_record(record); !good) return fail("{}: {}", source, good.error().message);
+  if (reading.failed()) return fail("{}: {}", source, printable(reading.error));
+  if (auto good = check_record(record); !good) {
+    return fail("{}: {}", source, printable(good.error().message));
+  }
   return record;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -188,6 +189,11 @@ TEST(RecordJson, MembersThatAreThereTwiceAreRefused) {
   const auto read = from_json(text, "r.json");
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("\"complete\" is there twice"), std::string::npos);
+}
+
+TEST(RecordJson, NamesFromTheFileDoNotReachATerminalRaw) {
+  const std::string why = refusal([](Json& j) { j["\x1b[2J"] = 1; });
+  EXPECT_NE(why.find("\\x1b[2J is not a member"), std::string::npos) << why;
 }
 
 TEST(RecordJson, DeepNestingEndsEarly) {
