@@ -65,7 +65,8 @@ class Writer {
       return;
     }
     char text[32];
-    out_.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+    // Plus zero: "-0" would come back as a whole number without its sign.
+    out_.append(text, std::to_chars(text, text + sizeof text, value + 0.0).ptr);
   }
   void write(const std::pair<double, double>& both) {
     out_ += '[';
