@@ -42,6 +42,23 @@ void declare_run(CLI::App& app, RunArguments& a) {
       ->check(CLI::IsMember({"text", "json", "csv", "markdown"}))
       ->capture_default_str();
   app.add_option("--host-name", a.host_name, "instead of the host's own, in the record");
+  const std::string flights = "First flights (chains)";
+  app.add_option("--segment", a.flights.segments,
+                 "bytes of a TCP segment that a flight is held against; repeatable")
+      ->check(CLI::Range(size_t{1}, size_t{65'495}))
+      ->capture_default_str()
+      ->group(flights);
+  app.add_option("--window", a.flights.window_segments, "segments of TCP's initial window")
+      ->check(CLI::Range(size_t{1}, size_t{10'000}))
+      ->capture_default_str()
+      ->group(flights);
+  app.add_option("--datagram", a.flights.datagram, "bytes of a QUIC datagram")
+      ->check(CLI::Range(size_t{1200}, size_t{65'527}))
+      ->capture_default_str()
+      ->group(flights);
+  app.add_option("--group", a.flights.groups, "key exchange of the handshakes; repeatable")
+      ->capture_default_str()
+      ->group(flights);
   app.add_flag("-q,--quiet", a.quiet, "no progress");
 }
 

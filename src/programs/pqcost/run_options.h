@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "measure/chain/chain.h"
 #include "measure/track/catalog.h"
 
 namespace CLI {
@@ -30,6 +31,7 @@ struct RunArguments {
   std::string format = "text";
   std::string host_name;
   bool quiet = false;
+  measure::ChainRunOptions flights;  // groups, segments, window, datagram: the windows of `chains`
 };
 
 // Which parts of the record a run fills.

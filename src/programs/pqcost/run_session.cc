@@ -50,7 +50,7 @@ Result<void> chains_and_tokens(const RunSession& session, Record& record, Progre
     };
   };
   if (session.chosen.chains && !session.cancelled()) {
-    ChainRunOptions options;
+    ChainRunOptions options = session.arguments.flights;
     options.progress = shown("chain");
     options.cancel = session.cancel;
     if (auto done = run_chains(options, record); !done) return done;
