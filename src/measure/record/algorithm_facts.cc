@@ -42,6 +42,8 @@ constexpr AlgorithmFacts kFacts[] = {
     {"SLH-DSA-SHAKE-256f", kSignature, "SHAKE-256f", "", "2.16.840.1.101.3.4.3.31", {}, 5},
     {"Falcon-512 (round 3)", kSignature, "512", "", "", {}, 1},
     {"Falcon-1024 (round 3)", kSignature, "1024", "", "", {}, 5},
+    {"Falcon-512 padded (round 3)", kSignature, "512", "", "", {}, 1},
+    {"Falcon-1024 padded (round 3)", kSignature, "1024", "", "", {}, 5},
     {"LMS-SHA256-M32-H10", kSignature, "SHA256-M32-H10", "", "1.2.840.113549.1.9.16.3.17", {}, {}},
     {"XMSS-SHA2_10_256", kSignature, "SHA2_10_256", "", "", {}, {}},
     {"RSA-2048-PSS", kSignature, "2048", "", "1.2.840.113549.1.1.10", 112, 0},

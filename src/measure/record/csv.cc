@@ -174,6 +174,22 @@ void add_live(Rows& rows, const Record& record) {
     for (const auto& [name, range] : s.times_us) rows.add(s.variant, name, range.median, "us");
     for (const auto& [name, range] : s.bytes) rows.add(s.variant, name, range.median, "B");
   }
+  for (const LoadRecord& l : record.loads) {
+    rows.about("load", l.protocol, l.group, "");
+    rows.add(l.url, "rate", l.rate, "1/s");
+    rows.add_count(l.url, "requests", l.requests, "");
+    rows.add_count(l.url, "failed", l.failed, "");
+    rows.add_count(l.url, "handshakes", l.handshakes, "");
+    rows.add_count(l.url, "bytes sent", l.bytes_sent, "B");
+    rows.add_count(l.url, "bytes received", l.bytes_received, "B");
+    for (const auto& [name, time] : l.latency_us) rows.add(l.url, "latency " + name, time, "us");
+    for (const auto& [name, time] : l.service_time_us) {
+      rows.add(l.url, "service time " + name, time, "us");
+    }
+    for (const auto& [name, time] : l.handshake_us) {
+      rows.add(l.url, "handshake " + name, time, "us");
+    }
+  }
 }
 
 }  // namespace

@@ -184,6 +184,28 @@ Section scenarios_of(const Record& record) {
   return s;
 }
 
+std::string latency_of(const std::map<std::string, double>& by_percentile, const char* name) {
+  const auto it = by_percentile.find(name);
+  return it == by_percentile.end() ? "" : time_text(it->second);
+}
+
+Section loads_of(const Record& record) {
+  Section s{.title = "Load"};
+  s.table = TextTable({{"target"}, {"protocol"}, {"loop"}, {"appointed", Align::right},
+                       {"answered", Align::right}, {"failed", Align::right}, {"group"},
+                       {"p50", Align::right}, {"p99", Align::right}, {"max", Align::right}});
+  for (const LoadRecord& l : record.loads) {
+    s.table.add({l.url, l.protocol, l.open ? "open" : "closed",
+                 l.open ? std::format("{:.6g}/s", l.rate) : "",
+                 l.window_s > 0
+                     ? std::format("{:.6g}/s", static_cast<double>(l.requests) / l.window_s)
+                     : count_text(l.requests),
+                 count_text(l.failed), l.group, latency_of(l.latency_us, "p50"),
+                 latency_of(l.latency_us, "p99"), latency_of(l.latency_us, "max")});
+  }
+  return s;
+}
+
 Section absent_of(const Record& record) {
   Section s{.title = "Not measured"};
   s.table = TextTable({{"provider"}, {"algorithm"}, {"reason"}});
@@ -223,6 +245,7 @@ std::vector<Section> sections_of(const Record& record) {
   keep(limits_of(record));
   keep(live_of(record));
   keep(scenarios_of(record));
+  keep(loads_of(record));
   keep(absent_of(record));
   return sections;
 }

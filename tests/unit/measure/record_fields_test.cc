@@ -55,7 +55,7 @@ using Structs =
                    Summary, PhaseRecord, WireBytes, WireDetail, Ratio, Range, SuiteRecord,
                    ThroughputRecord, TrackRecord, ChainRecord, WindowVerdict, FlightRecord,
                    TokenRecord, DocumentedLimitRecord, LimitRecord, LiveRecord, ScenarioRecord,
-                   KnownAnswerRecord, AbsentRecord, Record>;
+                   LoadRecord, KnownAnswerRecord, AbsentRecord, Record>;
 TYPED_TEST_SUITE(RecordFields, Structs);
 
 TYPED_TEST(RecordFields, ListEveryMember) {

@@ -193,6 +193,15 @@ inline Record full_record() {
   scenario.outcomes = {{"handshake", 3}};
   scenario.times_us = {{"finished", {1000, 950, 1100, 7}}};
   r.scenarios.push_back(scenario);
+  LoadRecord load;
+  load.url = "https://example/";
+  load.protocol = "h2";
+  load.requests = 1000;
+  load.statuses = {{"200", 1000}};
+  load.latency_us = {{"p50", 812.5}};
+  load.histogram_upper_us = {812.5, 900};
+  load.histogram_count = {500, 500};
+  r.loads.push_back(load);
   r.known_answers = {{"OpenSSL", "X25519", "RFC 7748 6.1", true, ""}};
   r.absent = {{"liboqs", "", "not installed"}};
   return r;
