@@ -67,7 +67,6 @@ void fields(V& v, Is<NoiseFacts> auto& r) {
   v("others_percent", r.others_percent, "Other processes' CPU time, of all cores' time.");
   v("throttled_percent", r.throttled_percent,
     "Of the run's time: standing still by a CPU quota of its control group.");
-  v("throttled_percent", r.throttled_percent, "Of the run's time, standing still by a CPU quota.");
   v("load_own", r.load_own, "The part of load_before left by this process's earlier runs.");
   v("unknown", r.unknown, "Members that could not be read: their 0 says nothing.");
 }
@@ -348,40 +347,6 @@ void fields(V& v, Is<LoadRecord> auto& r) {
 }
 
 template <typename V>
-void fields(V& v, Is<LoadRecord> auto& r) {
-  v("url", r.url, "");
-  v("protocol", r.protocol, "h1, h2 or h3.");
-  v("open", r.open, "Requests went out at appointed times, and latencies count from those.");
-  v("rate", r.rate, "Requests a second that were appointed.");
-  v("connection_each", r.connection_each, "Each request on a connection of its own.");
-  v("resumption_asked", r.resumption_asked, "Share of the handshakes.");
-  v("connections", r.connections, "");
-  v("streams", r.streams, "Requests in flight on one connection.");
-  v("window_s", r.window_s, "Seconds measured.");
-  v("requests", r.requests, "Answered in them.");
-  v("failed", r.failed, "");
-  v("failures", r.failures, "By kind.");
-  v("first_failure", r.first_failure, "");
-  v("statuses", r.statuses, "Answers by status.");
-  v("handshakes", r.handshakes, "");
-  v("handshakes_in_window", r.handshakes_in_window, "");
-  v("resumed", r.resumed, "");
-  v("group", r.group, "Of the first handshake.");
-  v("cipher", r.cipher, "");
-  v("backlog_most", r.backlog_most, "Appointed requests that waited for a connection at once.");
-  v("latency_us", r.latency_us, "From the appointed time, by percentile.");
-  v("service_time_us", r.service_time_us, "From when a connection took the request.");
-  v("handshake_us", r.handshake_us, "");
-  v("histogram_upper_us", r.histogram_upper_us, "Upper ends of buckets of latency.");
-  v("histogram_count", r.histogram_count, "");
-  v("bytes_sent", r.bytes_sent, "TCP or UDP payload, in the window.");
-  v("bytes_received", r.bytes_received, "");
-  v("datagrams_sent", r.datagrams_sent, "HTTP/3.");
-  v("datagrams_received", r.datagrams_received, "");
-  v("generator_cpu_s", r.generator_cpu_s, "The generator's own CPU time in the window.");
-}
-
-template <typename V>
 void fields(V& v, Is<KnownAnswerRecord> auto& r) {
   v("provider", r.provider, "");
   v("algorithm", r.algorithm, "");
@@ -413,8 +378,7 @@ void fields(V& v, Is<Record> auto& r) {
   v("limits", r.limits, "Real programs, asked with default settings.");
   v("live", r.live, "Handshakes with real servers.");
   v("scenarios", r.scenarios, "");
-  v.when_any("loads", r.loads, "");
-  v("loads", r.loads, "Load from the generator.");
+  v("loads", r.loads, "From the load generator.");
   v("known_answers", r.known_answers, "Checked before anything was timed.");
   v("absent", r.absent, "What is not measured, and why.");
 }

@@ -35,7 +35,6 @@ std::string_view name_of(const LimitRecord&) { return "limit"; }
 std::string_view name_of(const LiveRecord&) { return "live"; }
 std::string_view name_of(const ScenarioRecord&) { return "scenario"; }
 std::string_view name_of(const LoadRecord&) { return "load"; }
-std::string_view name_of(const LoadRecord&) { return "load"; }
 std::string_view name_of(const KnownAnswerRecord&) { return "known_answer"; }
 std::string_view name_of(const AbsentRecord&) { return "absent"; }
 
