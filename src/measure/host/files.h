@@ -11,7 +11,8 @@ namespace pqedge::measure {
 
 class HostFiles {
  public:
-  explicit HostFiles(std::filesystem::path root = "/") : root_(std::move(root)) {}
+  HostFiles() : root_("/") {}
+  explicit HostFiles(std::filesystem::path root) : root_(std::move(root)) {}
 
   // Whether these are the files of the machine this runs on, so that asking the kernel or the CPU
   // itself answers for the same machine.

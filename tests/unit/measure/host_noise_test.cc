@@ -38,7 +38,7 @@ TEST(HostNoise, ReferenceWorkIsAlwaysTheSame) {
 }
 
 // One run over two readings of a machine's files, with the figures of this process made up.
-struct Run {
+struct NoisyRun {
   FixtureHost host{std::map<std::string, std::string>()};
   double own_cpu = 0;
   uint64_t switches = 0;
@@ -57,7 +57,7 @@ struct Run {
 };
 
 TEST(HostNoise, NoisyVirtualMachine) {
-  Run run;
+  NoisyRun run;
   run.host.write("/proc/stat",
                  "cpu  1000 0 500 8000 100 0 0 400\ncpu0 500 0 250 5000 50 0 0 100\n"
                  "cpu1 500 0 250 3000 50 0 0 300\n");
@@ -97,7 +97,7 @@ TEST(HostNoise, NoisyVirtualMachine) {
 
 TEST(HostNoise, StandingStillByAQuota) {
   // A container of cgroups version 2 that sees its own group at the top (cgroups(7)).
-  Run run;
+  NoisyRun run;
   run.host.write("/proc/self/cgroup", "0::/\n");
   run.host.write("/sys/fs/cgroup/cpu.stat",
                  "usage_usec 99\nnr_periods 10\nnr_throttled 2\nthrottled_usec 500000\n");
@@ -127,7 +127,7 @@ TEST(HostNoise, QuotasOfTheGroupsAround) {
 
 TEST(HostNoise, OneDisturbedMarkOfManyIsNoSpread) {
   const auto spread_of = [](std::vector<double> reference) {
-    Run run;
+    NoisyRun run;
     run.reference = std::move(reference);
     NoiseMonitor monitor = run.begin(std::nullopt);
     for (size_t i = 2; i < run.reference.size(); ++i) monitor.mark();
@@ -142,7 +142,7 @@ TEST(HostNoise, OneDisturbedMarkOfManyIsNoSpread) {
 }
 
 TEST(HostNoise, EarlierRunsOfTheSameProcessLeaveLoad) {
-  Run run;
+  NoisyRun run;
   run.host.write("/proc/loadavg", "1.90 1.0 1.0 1/1 1\n");
   run.time = 60 * kSecond;
   run.own_cpu = 60;
@@ -156,7 +156,7 @@ TEST(HostNoise, EarlierRunsOfTheSameProcessLeaveLoad) {
 }
 
 TEST(HostNoise, WhatCannotBeReadIsNamed) {
-  Run run;
+  NoisyRun run;
   NoiseMonitor monitor = run.begin(0);
   const NoiseFacts noise = monitor.end();
   EXPECT_EQ(noise.unknown,
