@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "http/uri.h"
 #include "unit/wire/http1_support.h"
 
 namespace {
@@ -27,6 +28,7 @@ constexpr Disagreement kStricter[] = {
     {"empty start line", "RFC 9112 2.2 forgives \"at least one\" empty line: we forgive one"},
     {"no status line", "RFC 9112 2.2 forgives empty lines before requests alone"},
     {"line ends in a bare LF", "RFC 9112 2.2 allows us to take it for a line end, and not to"},
+    {"bare CR in the head", "RFC 9112 2.2: invalid wherever it stands"},
     {"control byte in the head", "RFC 9110 5.5: none but HTAB in a field value"},
     {"NUL in the head", "RFC 9110 5.5: the same"},
     {"invalid byte in the request target", "RFC 3986 2 has no bytes above 0x7f, and no '#'"},
@@ -34,6 +36,8 @@ constexpr Disagreement kStricter[] = {
     {"request target with an unknown scheme", "RFC 9110 4.2: http and https are served here"},
     {"request target without a host", "RFC 9110 4.2.1: an empty host is invalid"},
     {"request line without a target", "RFC 9112 3: one space before it"},
+    {"malformed HTTP version",
+     "RFC 9112 3, 2.3: one space, then eight bytes of which six are fixed"},
     {"request line without a version", "RFC 9112 appendix C.1: HTTP/0.9 is gone"},
     {"HTTP version not supported", "RFC 9110 15.6.6: 505 for another major version"},
     {"\"*\" with a method other than OPTIONS", "RFC 9112 3.2.4"},
@@ -44,22 +48,15 @@ constexpr Disagreement kStricter[] = {
     {"unknown expectation", "RFC 9110 10.1.1: 417"},
     {"malformed Max-Forwards", "RFC 9110 7.6.2: a decimal number"},
     {"Transfer-Encoding in HTTP/1.0", "RFC 9112 6.1: faulty framing"},
-    {"two Transfer-Encoding fields", "RFC 9112 6.1: only exactly one \"chunked\" is served"},
     {"Transfer-Encoding is not chunked", "RFC 9112 6.3: 400; no other coding is served"},
+    {"two Transfer-Encoding fields", "RFC 9112 6.1: only exactly one \"chunked\" is served"},
     {"malformed Transfer-Encoding", "RFC 9112 7: names of codings in a list"},
     {"transfer coding not supported", "RFC 9112 6.1: 501"},
-    {"Content-Length with Transfer-Encoding", "RFC 9112 6.1: an attempt at smuggling"},
-    {"two Content-Length fields", "RFC 9110 8.6: one number"},
-    {"invalid Content-Length", "RFC 9110 8.6: digits, and what fits in 64 bits"},
+    {"invalid Content-Length", "RFC 9110 8.6: 20 digits hold 64 bits, more are leading zeros"},
     {"chunk size too large", "16 digits hold 64 bits: more are leading zeros"},
     {"chunk extensions too long", "RFC 9112 7.1.1: their length is limited"},
+    {"invalid byte in a chunk-size line", "RFC 9112 7.1.1: a value is a token or a quoted string"},
     {"malformed chunk extension", "RFC 9112 7.1.1: \";\" and a name"},
-    {"invalid byte in a chunk-size line", "RFC 9112 7.1.1"},
-    {"space at the end of a chunk-size line", "RFC 9112 7.1.1: BWS only before \";\" and \"=\""},
-    {"space after a chunk size", "RFC 9112 7.1.1: the same"},
-    {"control byte in a chunk extension", "RFC 9110 5.6.4"},
-    {"folded field line", "RFC 9112 5.2: in a response, 502 is one of two choices"},
-    {"101 without a request to upgrade", "RFC 9110 15.2.2: only upon an Upgrade field"},
     {"too many informational answers", "bounded"},
     {"malformed status code", "RFC 9110 15: three digits, the first from 1"},
 };
@@ -69,11 +66,14 @@ constexpr Disagreement kLaxerWithRequests[] = {
     {"HPE_INVALID_METHOD", "RFC 9110 9.1: methods are an open set"},
     {"HPE_INVALID_VERSION", "RFC 9110 2.5: a higher minor version is read as the one we know"},
     {"HPE_INVALID_CHUNK_SIZE", "RFC 9112 7.1.1: BWS may stand before \";\""},
+    {"HPE_STRICT", "RFC 9112 7.1.1: the same, after an extension"},
     {"HPE_INVALID_TRANSFER_ENCODING", "RFC 9112 5.1: the space after a value is not part of it"},
 };
 constexpr Disagreement kLaxerWithAnswers[] = {
     {"HPE_INVALID_VERSION", "RFC 9110 2.5: a higher minor version is read as the one we know"},
     {"HPE_INVALID_CHUNK_SIZE", "RFC 9112 7.1.1: BWS may stand before \";\""},
+    {"HPE_STRICT", "RFC 9112 7.1.1: the same, after an extension"},
+    {"HPE_CLOSED_CONNECTION", "RFC 9110 15.2: a 1xx is not the answer, in HTTP/1.0 neither"},
     {"HPE_INVALID_HEADER_TOKEN", "RFC 9112 5.1: a proxy removes the space before a colon"},
     {"HPE_INVALID_TRANSFER_ENCODING", "RFC 9112 5.1: the space after a value is not part of it"},
 };
@@ -95,8 +95,7 @@ struct Reading {
   std::string fields;
   std::string body;
   std::string trailers;
-
-  bool operator==(const Reading&) const = default;
+  bool canonical = true;  // ours: http::canonicalise() takes the target too
 };
 
 // ---- llhttp -------------------------------------------------------------------------------------
@@ -105,6 +104,7 @@ struct Oracle {
   Reading reading;
   std::string url, name, value;
   bool headers_done = false;
+  bool other_coding = false;  // a Transfer-Encoding that is not chunked to it
 
   static Oracle& of(llhttp_t* p) { return *static_cast<Oracle*>(p->data); }
 
@@ -135,6 +135,7 @@ struct Oracle {
     };
     s.on_headers_complete = [](llhttp_t* p) {
       of(p).headers_done = true;
+      of(p).other_coding = (p->flags & F_TRANSFER_ENCODING) != 0 && (p->flags & F_CHUNKED) == 0;
       return 0;
     };
     s.on_body = [](llhttp_t* p, const char* at, size_t n) {
@@ -185,11 +186,10 @@ struct Oracle {
 Reading our_request(std::string_view bytes) {
   pqedge::test::ServerRig rig;
   rig.limits->max_fields = rig.limits->max_head = rig.limits->max_trailers = 1 << 20;
-  std::string target;
   rig.feed(bytes);
   Reading out;
   if (rig.exchanges.empty()) return out;
-  const pqedge::test::Exchange& e = rig.exchanges.front();
+  pqedge::test::Exchange& e = rig.exchanges.front();
   out.reason = e.reason;
   out.start = std::string(e.message.method_text) + " " + std::string(e.message.target);
   out.fields = pqedge::test::fields_text(e.message.fields);
@@ -197,6 +197,9 @@ Reading our_request(std::string_view bytes) {
   out.trailers = pqedge::test::fields_text(e.message.trailers);
   if (e.refused != 0) out.verdict = Verdict::refused;
   if (e.events == "head(end) " || e.events == "head end ") out.verdict = Verdict::complete;
+  if (out.verdict == Verdict::complete) {
+    out.canonical = pqedge::http::canonicalise(e.message).has_value();
+  }
   return out;
 }
 
@@ -232,6 +235,16 @@ bool same_start(const Reading& ours, const Reading& theirs) {
   std::abort();
 }
 
+// Whether llhttp may refuse what we take. Two of its errors are only let pass where something
+// behind the codec stands in for it: forbidden trailers are dropped (RFC 9110 6.5.1,
+// http::strip_trailers), the parts of a target are judged by http::canonicalise.
+bool may_be_laxer(const Reading& ours, const Reading& theirs, bool request) {
+  if (theirs.reason == "HPE_INVALID_CONTENT_LENGTH") return !ours.trailers.empty();
+  if (theirs.reason == "HPE_INVALID_URL") return request && !ours.canonical;
+  return request ? listed(kLaxerWithRequests, theirs.reason)
+                 : listed(kLaxerWithAnswers, theirs.reason);
+}
+
 void compare(const Reading& ours, const Reading& theirs, bool request) {
   const bool we = ours.verdict == Verdict::complete;
   const bool they = theirs.verdict == Verdict::complete;
@@ -242,9 +255,7 @@ void compare(const Reading& ours, const Reading& theirs, bool request) {
     if (ours.trailers != theirs.trailers) report("trailers differ", ours, theirs);
   } else if (we) {
     if (theirs.verdict == Verdict::incomplete) report("llhttp waits for more", ours, theirs);
-    const bool allowed = request ? listed(kLaxerWithRequests, theirs.reason)
-                                 : listed(kLaxerWithAnswers, theirs.reason);
-    if (!allowed) report("only llhttp refuses", ours, theirs);
+    if (!may_be_laxer(ours, theirs, request)) report("only llhttp refuses", ours, theirs);
   } else if (they) {
     if (ours.verdict == Verdict::incomplete) report("we wait for more", ours, theirs);
     if (!listed(kStricter, ours.reason)) report("only we refuse", ours, theirs);
@@ -259,6 +270,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data + 1), size - 1);
   Oracle oracle(request);
   oracle.read(bytes, !request);
+  // "chunked" with space after it is another coding to llhttp, and an answer then goes on to the
+  // end of the connection; the space is no part of the value (RFC 9112 5.1).
+  if (!request && oracle.other_coding) return 0;
   compare(request ? our_request(bytes) : our_answer(bytes), oracle.reading, request);
   return 0;
 }
