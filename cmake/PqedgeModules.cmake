@@ -60,9 +60,14 @@ function(pqedge_module name)
   set(PQEDGE_MODULES "${PQEDGE_MODULES}" CACHE INTERNAL "")
 endfunction()
 
-# Links all modules to a program, a fuzz target or a benchmark.
+# pqedge_link_modules(<target> [WITHOUT <module>...])
+# Links all modules, less those, to a program, a fuzz target or a benchmark.
 function(pqedge_link_modules target)
+  cmake_parse_arguments(arg "" "" "WITHOUT" ${ARGN})
   set(all ${PQEDGE_MODULES})
+  if(arg_WITHOUT)
+    list(REMOVE_ITEM all ${arg_WITHOUT})
+  endif()
   list(REVERSE all)
   list(TRANSFORM all PREPEND pqedge_)
   target_link_libraries(${target} PRIVATE pqedge_flags ${all})
@@ -83,6 +88,7 @@ endfunction()
 # What `make build` builds.
 add_custom_target(programs)
 
+# pqedge_program(<name> [WITHOUT <module>...])
 # A program, if its source is there: build/<name> from src/programs/<name>.cc, and from the folder
 # src/programs/<name>/ where there is one.
 function(pqedge_program name)
@@ -96,7 +102,7 @@ function(pqedge_program name)
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/src")
   pqedge_package(cli11 CLI11)
   target_link_libraries(${name} PRIVATE ${cli11})
-  pqedge_link_modules(${name})
+  pqedge_link_modules(${name} ${ARGN})
   pqedge_link_allocator(${name})
   add_dependencies(programs ${name})
 endfunction()

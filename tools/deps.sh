@@ -24,7 +24,7 @@ readonly build_packages=(
   g++-14 cmake ninja-build pkgconf ccache make git ca-certificates
   libssl-dev openssl
   libngtcp2-dev libngtcp2-crypto-ossl-dev libnghttp3-dev libnghttp2-dev
-  libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libspdlog-dev
+  libtomlplusplus-dev libcli11-dev nlohmann-json3-dev
   libmimalloc-dev libvectorscan-dev libre2-dev
   zlib1g-dev libbrotli-dev libzstd-dev
   libc-ares-dev libcurl4-openssl-dev

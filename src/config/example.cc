@@ -27,6 +27,7 @@ address = ["0.0.0.0:443", "[::]:443"]
 tls = true
 protocols = ["http/1.1", "h2", "h3"]   # h3 binds the same port on UDP
 v6_only = true                         # [::] would take IPv4 as well
+proxy_from = ["10.0.0.0/8"]            # balancers that send a PROXY header (v1, v2)
 
 [[listener]]
 name = "http"
@@ -34,12 +35,16 @@ address = "0.0.0.0:80"
 tls = false
 redirect_to_https = true               # answers everything with 308
 redirect_port = 443
+redirect_hosts = ["www.example.com", "*.cdn.example.com", "old.example.com"]   # default: all
 
 [tls]
 min_version = "1.3"                    # or "1.2"
 groups = "compatible"                  # post-quantum first; "hybrid-required", "cnsa2", or a list
+downgraded_clients = "allow"           # offers ML-KEM, but no group of ours: "log", "refuse", "403", "421"
+classical_clients = "log"              # offers no ML-KEM at all
 ciphers = ["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"]
 signature_algorithms = ["ecdsa_secp256r1_sha256", "rsa_pss_rsae_sha256"]
+strict_key_files = false               # true: a key's file must have mode 0600 or less
 session_tickets = true
 ticket_lifetime = "2h"
 handshake_timeout = "10s"
@@ -62,6 +67,7 @@ idle_timeout = "55s"                   # an unused connection is closed
 max_idle = 256                         # unused connections kept, a server
 max_connections = 0                    # a server; 0: no limit. Beyond it: 503
 retries = 1                            # of idempotent requests that got no answer
+send_proxy = "off"                     # or "v1", "v2": a PROXY header first
 
 [[pool]]
 name = "static"

@@ -33,13 +33,17 @@ bool check_readable(const std::string& key, const std::string& file, Problems& o
   return true;
 }
 
-void check_certificate(const crypto::CertificateSettings& c, size_t i, Problems& out) {
+void check_certificate(const crypto::CertificateSettings& c, bool strict_keys, size_t i,
+                       Problems& out) {
   const std::string base = entry_key("certificate", i);
   if (c.chain_file.empty() || c.key_file.empty()) return;  // said already
   const bool chain = check_readable(base + ".chain", c.chain_file, out);
   const bool key = check_readable(base + ".key", c.key_file, out);
   if (!chain || !key) return;
-  if (const auto store = crypto::CertificateStore::load({c}); !store) {
+  // What is only worth a warning is said when the certificates are taken into use.
+  if (const auto store =
+          crypto::CertificateStore::load({c}, {.strict_keys = strict_keys, .warn = false});
+      !store) {
     const std::string& message = store.error().message;
     const bool about_key = c.key_file != c.chain_file && message.contains(c.key_file);
     out.push_back({base + (about_key ? ".key" : ".chain"), message});
@@ -71,7 +75,7 @@ Problems check_files(const Configuration& configuration) {
   const edge::Settings& edge = configuration.edge;
   Problems out;
   for (size_t i = 0; i < edge.tls.certificates.size(); ++i) {
-    check_certificate(edge.tls.certificates[i], i, out);
+    check_certificate(edge.tls.certificates[i], edge.tls.strict_key_files, i, out);
   }
   check_place("logging.access", edge.logs.access_file, out);
   check_place("logging.error", edge.logs.error_file, out);

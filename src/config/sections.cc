@@ -23,6 +23,16 @@ void read_server(Table& t, edge::Settings& s) {
   t.duration("drain_linger", s.drain_linger);
 }
 
+void read_networks(Table& t, std::string_view key, std::vector<net::Network>& out) {
+  t.each_string(key, [&](const std::string& path, const std::string& text) {
+    if (const auto network = net::Network::parse(text)) {
+      out.push_back(*network);
+    } else {
+      t.problem(path, network.error().message);
+    }
+  });
+}
+
 void read_listener(Table& t, size_t index, edge::ListenerSettings& l) {
   l.name = std::format("listener-{}", index + 1);
   t.read("name", l.name);
@@ -30,7 +40,9 @@ void read_listener(Table& t, size_t index, edge::ListenerSettings& l) {
   t.read("tls", l.tls);
   t.read("redirect_to_https", l.redirect_to_https);
   t.count("redirect_port", l.redirect_port);
+  t.strings("redirect_hosts", l.redirect_hosts);
   t.read("v6_only", l.v6_only);
+  read_networks(t, "proxy_from", l.proxy_from);
 
   l.http2 = l.http3 = l.tls;
   // HTTP/3 is not offered by default where it cannot be: on a Unix socket.
@@ -41,16 +53,28 @@ void read_listener(Table& t, size_t index, edge::ListenerSettings& l) {
                                              {"h2", &edge::ListenerSettings::http2},
                                              {"h3", &edge::ListenerSettings::http3}},
                                             [&](auto protocol) { l.*protocol = true; });
-  if (t.has("redirect_port") && !l.redirect_to_https) {
-    t.problem(t.key_path("redirect_port"), "has no effect without redirect_to_https = true");
+  for (const char* key : {"redirect_port", "redirect_hosts"}) {
+    if (t.has(key) && !l.redirect_to_https) {
+      t.problem(t.key_path(key), "has no effect without redirect_to_https = true");
+    }
   }
 }
 
 void read_tls(Table& t, crypto::TlsSettings& s) {
   t.choice<std::string>("min_version", s.min_version, {{"1.3", "1.3"}, {"1.2", "1.2"}});
   t.strings("groups", s.groups);
+  for (const auto& [key, action] : {std::pair{"downgraded_clients", &s.downgraded_clients},
+                                    std::pair{"classical_clients", &s.classical_clients}}) {
+    t.choice<crypto::ClassicalAction>(key, *action,
+                                      {{"allow", crypto::ClassicalAction::allow},
+                                       {"log", crypto::ClassicalAction::log},
+                                       {"refuse", crypto::ClassicalAction::refuse},
+                                       {"403", crypto::ClassicalAction::forbid},
+                                       {"421", crypto::ClassicalAction::misdirect}});
+  }
   t.strings("ciphers", s.ciphers);
   t.strings("signature_algorithms", s.signature_algorithms);
+  t.read("strict_key_files", s.strict_key_files);
   t.read("session_tickets", s.session_tickets);
   t.duration("ticket_lifetime", s.ticket_lifetime);
   t.duration("handshake_timeout", s.handshake_timeout);
@@ -108,6 +132,7 @@ void read_pool(Table& t, upstream::PoolSettings& s) {
   t.duration("idle_timeout", s.idle_timeout);
   t.count("max_idle", s.max_idle);
   t.count("max_connections", s.max_connections);
+  t.choice<uint8_t>("send_proxy", s.send_proxy, {{"off", 0}, {"v1", 1}, {"v2", 2}});
   t.count("retries", s.retries);
 }
 
@@ -161,13 +186,7 @@ void read_timeouts(Table& t, http::Limits& s) {
 }
 
 void read_identity(Table& t, http::IdentitySettings& s) {
-  t.each_string("trusted_proxies", [&](const std::string& path, const std::string& text) {
-    if (const auto network = net::Network::parse(text)) {
-      s.trusted_proxies.push_back(*network);
-    } else {
-      t.problem(path, network.error().message);
-    }
-  });
+  read_networks(t, "trusted_proxies", s.trusted_proxies);
   t.read("forwarded", s.forwarded);
   t.read("x_forwarded", s.x_forwarded);
   t.read("tls_fields", s.tls_fields);

@@ -5,11 +5,14 @@
 #include <openssl/params.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
 #include "crypto/client_hello.h"
+#include "crypto/policy.h"
 #include "crypto/server_name.h"
+#include "crypto/ticket_cipher.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -21,7 +24,16 @@ int session_index() {
 
 // ---- the hello -------------------------------------------------------------------------------
 
-HelloVerdict judge_hello(Bytes message, SessionState& state) {
+// Whether the handshake will end on one of our groups with ML-KEM: the tuples put them first, so it
+// is enough that the client lists one, in TLS 1.3.
+bool shares_post_quantum(const ClientHello& hello, const Policy& policy) {
+  if (!hello.supported_versions.contains(TLS1_3_VERSION)) return false;
+  return std::ranges::any_of(policy.post_quantum_groups, [&](uint16_t group) {
+    return hello.supported_groups.contains(group);
+  });
+}
+
+HelloVerdict judge_hello(Bytes message, const Policy& policy, SessionState& state) {
   const auto hello = parse_client_hello(message);
   if (!hello) return HelloVerdict::malformed;
   std::string name;
@@ -36,8 +48,12 @@ HelloVerdict judge_hello(Bytes message, SessionState& state) {
   }
   state.facts->sni = std::move(name);
   state.sent_alpn = hello->has_alpn;
-  state.offered_post_quantum = offers_post_quantum(*hello);
-  return HelloVerdict::accepted;
+  state.facts->offered_post_quantum = offers_post_quantum(*hello);
+  const ClassicalAction action =
+      classical_action(policy.settings, state.facts->offered_post_quantum);
+  return action == ClassicalAction::refuse && !shares_post_quantum(*hello, policy)
+             ? HelloVerdict::classical
+             : HelloVerdict::accepted;
 }
 
 // Sees every handshake message as it came, before OpenSSL reads it: the one place where the hello
@@ -47,7 +63,10 @@ void on_message(int sent, int, int content_type, const void* data, size_t size, 
   const auto* bytes = static_cast<const uint8_t*>(data);
   if (bytes[0] != SSL3_MT_CLIENT_HELLO) return;
   SessionState* state = session_of(ssl);
-  if (state != nullptr) state->hello = judge_hello({bytes, size}, *state);
+  const Policy* policy = policy_of(ssl);
+  if (state != nullptr && policy != nullptr) {
+    state->hello = judge_hello({bytes, size}, *policy, *state);
+  }
 }
 
 bool offers(const AlpnList& alpn, std::string_view name) {
@@ -86,6 +105,9 @@ int on_client_hello(SSL* ssl, int* alert, void*) {
       break;
     case HelloVerdict::no_protocol:
       *alert = SSL_AD_NO_APPLICATION_PROTOCOL;
+      break;
+    case HelloVerdict::classical:
+      *alert = SSL_AD_INSUFFICIENT_SECURITY;
       break;
   }
   return SSL_CLIENT_HELLO_ERROR;
@@ -128,11 +150,6 @@ bool set_ticket_mac(EVP_MAC_CTX* mac, const TicketKey& key) {
       OSSL_PARAM_construct_end(),
   };
   return EVP_MAC_init(mac, key.mac.data(), key.mac.size(), params) == 1;
-}
-
-const EVP_CIPHER* ticket_cipher() {
-  static const CipherPtr cipher(EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr));
-  return cipher.get();
 }
 
 constexpr int kTicketError = -1;

@@ -18,6 +18,7 @@ struct Policy {
   std::shared_ptr<const CertificateStore> store;
   std::shared_ptr<TicketKeyRing> tickets;
   std::shared_ptr<const KeyLog> keylog;  // may be null
+  std::vector<uint16_t> post_quantum_groups;  // of the settings, as code points
 };
 
 // Of the context that `ssl` was made from; null for a foreign one.

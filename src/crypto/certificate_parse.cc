@@ -243,7 +243,7 @@ Result<Certificate> parse_certificate(const PemSource& source) {
   if (auto usable = check_usable(certificate, source.chain_name); !usable) {
     return std::unexpected(usable.error());
   }
-  warn_of_dates(leaf, source.chain_name);
+  if (source.warn) warn_of_dates(leaf, source.chain_name);
   return certificate;
 }
 

@@ -74,7 +74,23 @@ std::vector<CertificateStore::Info> Store::info() const {
   return all;
 }
 
-Result<std::string> read_file(const std::string& path, bool secret) {
+// Of a private key's file: those who own it may read it, and its group where that is not asked to
+// be strict.
+Result<void> check_mode(const std::string& path, mode_t mode,
+                        const CertificateStore::LoadOptions& options) {
+  if (options.strict_keys && (mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return fail("{}: the private key's mode is {:04o}, and tls.strict_key_files allows its owner "
+                "alone; chmod 600 it",
+                path, mode & 07777);
+  }
+  if (options.warn && (mode & S_IROTH) != 0) {
+    log::warning("tls", "{}: the private key can be read by everyone; chmod 600 it", path);
+  }
+  return {};
+}
+
+// `key`: set for a private key's file.
+Result<std::string> read_file(const std::string& path, const CertificateStore::LoadOptions* key) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return fail_errno(errno, "cannot open {}", path);
   struct Closer {
@@ -86,8 +102,8 @@ Result<std::string> read_file(const std::string& path, bool secret) {
   if (S_ISDIR(st.st_mode)) return fail("{} is a directory, not a PEM file", path);
   if (!S_ISREG(st.st_mode)) return fail("{} is not a regular file", path);
   if (st.st_size > kMaxFile) return fail("{} has {} bytes: not a PEM file", path, st.st_size);
-  if (secret && (st.st_mode & S_IROTH) != 0) {
-    log::warning("tls", "{}: the private key can be read by everyone; chmod 600 it", path);
+  if (key != nullptr) {
+    if (auto ok = check_mode(path, st.st_mode, *key); !ok) return std::unexpected(ok.error());
   }
   std::string text(static_cast<size_t>(st.st_size), '\0');
   size_t filled = 0;
@@ -102,12 +118,14 @@ Result<std::string> read_file(const std::string& path, bool secret) {
   return text;
 }
 
-Result<Certificate> load_one(const CertificateSettings& settings) {
-  auto chain = read_file(settings.chain_file, false);
+Result<Certificate> load_one(const CertificateSettings& settings,
+                             const CertificateStore::LoadOptions& options) {
+  auto chain = read_file(settings.chain_file, nullptr);
   if (!chain) return std::unexpected(chain.error());
-  auto key = read_file(settings.key_file, true);
+  auto key = read_file(settings.key_file, &options);
   if (!key) return std::unexpected(key.error());
-  auto parsed = parse_certificate({*chain, *key, settings.chain_file, settings.key_file});
+  auto parsed =
+      parse_certificate({*chain, *key, settings.chain_file, settings.key_file, options.warn});
   OPENSSL_cleanse(key->data(), key->size());
   if (parsed) parsed->file = settings.chain_file;
   return parsed;
@@ -116,7 +134,7 @@ Result<Certificate> load_one(const CertificateSettings& settings) {
 }  // namespace
 
 Result<std::shared_ptr<const CertificateStore>> CertificateStore::load(
-    const std::vector<CertificateSettings>& settings) {
+    const std::vector<CertificateSettings>& settings, LoadOptions options) {
   if (settings.empty()) return fail("no certificate is configured");
   std::vector<Certificate> certificates;
   std::optional<size_t> default_index;
@@ -126,7 +144,7 @@ Result<std::shared_ptr<const CertificateStore>> CertificateStore::load(
                   settings[*default_index].chain_file, one.chain_file);
     }
     if (one.is_default) default_index = certificates.size();
-    auto loaded = load_one(one);
+    auto loaded = load_one(one, options);
     if (!loaded) return std::unexpected(loaded.error());
     certificates.push_back(std::move(*loaded));
   }

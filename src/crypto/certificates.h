@@ -18,8 +18,16 @@ class CertificateStore {
  public:
   // Reads every file. Errors name the file and what is wrong with it: missing, unreadable, not PEM,
   // a key that does not fit its certificate, expired, not yet valid (both warn and are kept).
+  struct LoadOptions {
+    bool strict_keys = false;  // a key that others than its owner can read is an error
+    bool warn = true;          // in the log: of dates, of files' modes
+  };
   static Result<std::shared_ptr<const CertificateStore>> load(
-      const std::vector<CertificateSettings>& settings);
+      const std::vector<CertificateSettings>& settings, LoadOptions options);
+  static Result<std::shared_ptr<const CertificateStore>> load(
+      const std::vector<CertificateSettings>& settings) {
+    return load(settings, LoadOptions{});
+  }
   // From PEM text, for the embedded default configuration and tests.
   static Result<std::shared_ptr<const CertificateStore>> from_pem(std::string_view chain_pem,
                                                                   std::string_view key_pem);

@@ -28,9 +28,10 @@ struct PemSource {
   std::string_view key;
   std::string chain_name;
   std::string key_name;
+  bool warn = true;  // in the log, of a certificate that is expired or not yet valid
 };
 // Parses and checks: every block is a certificate, each is issued by the next, the key fits the
-// first. Warns in the log of a certificate that is expired or not yet valid.
+// first.
 Result<Certificate> parse_certificate(const PemSource& source);
 
 // Names that a client may ask for: dNSName and iPAddress of subjectAltName, or, where there is no

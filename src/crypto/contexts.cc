@@ -4,7 +4,9 @@
 #include <array>
 
 #include "crypto/callbacks.h"
+#include "crypto/groups.h"
 #include "crypto/policy.h"
+#include "crypto/ticket_cipher.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -88,6 +90,10 @@ Result<SslCtxPtr> Contexts::make(const PolicyLists& lists, bool quic) {
 }
 
 Result<void> Contexts::build() {
+  clear_errors();
+  if (policy_.settings.session_tickets && ticket_cipher() == nullptr) {
+    return fail("tls: session tickets cannot be sealed with AES-256-GCM: {}", take_openssl_error());
+  }
   const PolicyLists lists = policy_lists(policy_.settings);
   auto tcp = make(lists, false);
   if (!tcp) return std::unexpected(tcp.error());
@@ -106,8 +112,13 @@ Result<std::shared_ptr<ServerContexts>> ServerContexts::create(
   for (const Problem& problem : validate(settings)) {
     if (!problem.warning) return fail("{}", to_text(problem));
   }
-  auto contexts = std::make_shared<Contexts>(
-      Policy{settings, std::move(store), std::move(tickets), std::move(keylog)});
+  std::vector<uint16_t> post_quantum;
+  const auto groups = resolve_groups(settings.groups);
+  for (const Group* group : groups.value()) {
+    if (group->post_quantum) post_quantum.push_back(group->id);
+  }
+  auto contexts = std::make_shared<Contexts>(Policy{settings, std::move(store), std::move(tickets),
+                                                    std::move(keylog), std::move(post_quantum)});
   if (auto built = contexts->build(); !built) return std::unexpected(built.error());
   return contexts;
 }

@@ -3,8 +3,10 @@
 #include <string>
 
 #include "base/counters.h"
+#include "base/log.h"
 #include "crypto/callbacks.h"
 #include "crypto/groups.h"
+#include "crypto/policy.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -95,14 +97,22 @@ void read_facts(SSL* ssl, net::ConnectionFacts& facts) {
   if (const Policy* policy = policy_of(ssl)) facts.policy = policy->settings.id;
 }
 
-void count_handshake(const net::ConnectionFacts& facts, const SessionState& state) {
+void note_handshake(const SSL* ssl, const net::ConnectionFacts& facts) {
   const Carrier carrier = facts.transport == net::Transport::quic ? kQuic : kTcp;
   const Version version = facts.tls_version == "TLSv1.3" ? kTls13 : kTls12;
   handshake_counters.done[version][carrier][group_index(facts.group)].add();
   if (facts.resumed) handshake_counters.resumed[carrier].add();
   if (facts.post_quantum) return;
-  (state.offered_post_quantum ? handshake_counters.downgraded : handshake_counters.classical_only)
+  (facts.offered_post_quantum ? handshake_counters.downgraded : handshake_counters.classical_only)
       .add();
+  const Policy* policy = policy_of(ssl);
+  if (policy == nullptr || classical_action(policy->settings, facts.offered_post_quantum) !=
+                               ClassicalAction::log) {
+    return;
+  }
+  log::info("tls", "{}: {} with {}: the client {}", facts.peer.ip(), facts.tls_version, facts.group,
+            facts.offered_post_quantum ? "offers post-quantum groups, but none of those served here"
+                                       : "offers no post-quantum group");
 }
 
 }  // namespace pqedge::crypto

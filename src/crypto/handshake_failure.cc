@@ -20,6 +20,7 @@ enum class Kind : uint8_t {
   signature,
   protocol,
   server_name,
+  classical,
   bad_hello,
   client_alert,
   bad_record,
@@ -42,6 +43,7 @@ constexpr KindText kKinds[] = {
     {"no_shared_signature", "the client can verify no signature that the certificate's key makes"},
     {"no_application_protocol", "no application protocol (ALPN) in common"},
     {"bad_server_name", "the server name (SNI) is not a host name, or changed after a retry"},
+    {"classical", "the client offers no post-quantum group that is served, and the policy refuses it"},
     {"bad_hello", "the ClientHello is malformed"},
     {"client_alert", "the client sent an alert"},
     {"bad_record", "a record or message that cannot be decrypted or read"},
@@ -99,6 +101,8 @@ Kind kind_of_verdict(HelloVerdict verdict) {
       return Kind::server_name;
     case HelloVerdict::no_protocol:
       return Kind::protocol;
+    case HelloVerdict::classical:
+      return Kind::classical;
     case HelloVerdict::none:
     case HelloVerdict::accepted:
       break;

@@ -100,6 +100,31 @@ void check_groups(Problems& problems, const TlsSettings& settings) {
   }
 }
 
+// A setting for classical handshakes where there can be none, or where there can be no other.
+void check_classical(Problems& problems, const TlsSettings& settings) {
+  const auto groups = resolve_groups(settings.groups);
+  if (!groups) return;  // said already
+  const bool some_classical =
+      std::ranges::any_of(*groups, [](const Group* g) { return !g->post_quantum; });
+  const bool some_post_quantum = std::ranges::any_of(*groups, &Group::post_quantum);
+  const auto check = [&](const char* key, ClassicalAction action) {
+    if (action == ClassicalAction::allow || action == ClassicalAction::log) return;
+    if (!some_classical) {
+      problems.push_back({.key = key,
+                          .what = "has no effect: tls.groups has no classical group",
+                          .hint = "leave it out; such clients fail in the handshake already",
+                          .related = "tls.groups"});
+    } else if (!some_post_quantum) {
+      problems.push_back({.key = key,
+                          .what = "turns every client away: tls.groups has no group with ML-KEM",
+                          .hint = "put X25519MLKEM768 first in tls.groups",
+                          .related = "tls.groups"});
+    }
+  };
+  check("tls.downgraded_clients", settings.downgraded_clients);
+  check("tls.classical_clients", settings.classical_clients);
+}
+
 }  // namespace
 
 Problems validate(const TlsSettings& settings) {
@@ -111,6 +136,7 @@ Problems validate(const TlsSettings& settings) {
                         .hint = "\"1.3\", or \"1.2\" for old clients"});
   }
   check_groups(problems, settings);
+  check_classical(problems, settings);
   check_names(problems, "tls.ciphers", settings.ciphers, kSuites, "TLS 1.3 cipher suite");
   check_names(problems, "tls.signature_algorithms", settings.signature_algorithms, kSchemes,
               "signature algorithm of TLS 1.3");
@@ -142,6 +168,10 @@ PolicyLists policy_lists(const TlsSettings& settings) {
   }
   lists.signature_algorithms = join(settings.signature_algorithms);
   return lists;
+}
+
+ClassicalAction classical_action(const TlsSettings& settings, bool offered_post_quantum) {
+  return offered_post_quantum ? settings.downgraded_clients : settings.classical_clients;
 }
 
 std::string to_text(const Problem& problem) {

@@ -22,6 +22,9 @@ struct PolicyLists {
 };
 PolicyLists policy_lists(const TlsSettings& settings);
 
+// What the policy says of a client that ends on a classical group.
+ClassicalAction classical_action(const TlsSettings& settings, bool offered_post_quantum);
+
 // A problem on one line: key, what, hint.
 std::string to_text(const Problem& problem);
 

@@ -15,9 +15,8 @@ namespace pqedge::crypto {
 
 struct TicketKey {
   std::array<uint8_t, 16> name;
-  std::array<uint8_t, 32>
-      key;  // AES-256-CBC, then HMAC-SHA-256: the form of the library's callback
-  std::array<uint8_t, 32> mac;
+  std::array<uint8_t, 32> key;  // AES-256-GCM
+  std::array<uint8_t, 32> mac;  // HMAC-SHA-256 around it, which the library's callback wants
   Nanos created = 0;  // monotonic
 };
 

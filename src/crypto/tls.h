@@ -44,6 +44,7 @@ enum class HelloVerdict : uint8_t {
   bad_server_name,  // illegal_parameter
   changed,          // the hello after a HelloRetryRequest names another host: illegal_parameter
   no_protocol,      // no ALPN where it is needed: no_application_protocol
+  classical,        // no post-quantum group in common, which the policy refuses
 };
 
 // Where the callbacks of both contexts put what they learn (SNI, ALPN, groups). Attached to each
@@ -52,16 +53,16 @@ struct SessionState {
   net::ConnectionFacts* facts = nullptr;
   const AlpnList* alpn = nullptr;
 
-  // From the first ClientHello; facts->sni is set with it.
+  // From the first ClientHello; facts->sni and facts->offered_post_quantum are set with it.
   HelloVerdict hello = HelloVerdict::none;
   bool sent_alpn = false;
-  bool offered_post_quantum = false;  // it lists a group with ML-KEM
 };
 void attach_session(SSL* ssl, SessionState* state);
 // After the handshake: group, cipher, version, ALPN, policy, resumption into `facts`.
 void read_facts(SSL* ssl, net::ConnectionFacts& facts);
-// Counts a handshake that has completed, by group, version, transport and resumption.
-void count_handshake(const net::ConnectionFacts& facts, const SessionState& state);
+// Counts a handshake that has completed, by group, version, transport and resumption, and logs a
+// classical one where the policy asks for that. `facts` are complete.
+void note_handshake(const SSL* ssl, const net::ConnectionFacts& facts);
 // Why SSL_do_handshake() failed (SSL_ERROR_SSL), for the log; counts it by kind and empties the
 // thread's error queue. `closed`: the peer ended the connection instead.
 Error handshake_failure(const SessionState& state, bool closed);

@@ -47,7 +47,7 @@ void TlsStream::finish_handshake() {
   SSL_set_msg_callback(ssl_.get(), nullptr);
   SSL_set_info_callback(ssl_.get(), on_state);
   read_facts(ssl_.get(), facts_);
-  count_handshake(facts_, session_);
+  note_handshake(ssl_.get(), facts_);
   // The ticket leaves with what the turn has to say: a request often came with the Finished.
   socket_.keep_gathered();
   if (socket_.kept() > 0) loop_.defer(turn_end_);

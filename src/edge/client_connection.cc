@@ -8,8 +8,14 @@
 namespace pqedge::edge {
 namespace {
 
-const counters::Counter kHandshakesTimedOut("pqedge_handshake_timeouts_total",
-                                            "TLS handshakes over TCP that took too long.");
+const counters::Counter kHandshakesTimedOut(
+    "pqedge_handshake_timeouts_total",
+    "TLS handshakes over TCP, and PROXY headers, that took too long.");
+const counters::Counter kProxyHeaders("pqedge_proxy_headers_total",
+                                      "Connections whose PROXY header was taken.");
+const counters::Counter kProxyHeadersRefused(
+    "pqedge_proxy_headers_refused_total",
+    "Connections closed for want of a PROXY header that can be read.");
 const counters::Counter kOpen("pqedge_client_connections", "Client connections open now.", {},
                               counters::Kind::gauge);
 
@@ -31,36 +37,66 @@ ClientConnection::~ClientConnection() {
 void ClientConnection::accept(Worker& worker, std::shared_ptr<const ListenerView> listener,
                               net::Fd fd, const net::Address& peer) {
   auto* c = new ClientConnection(worker, std::move(listener));
-  const ListenerSettings& settings = c->listener_->settings;
-  net::ConnectionFacts& facts = c->facts_;
-  facts.id = worker.next_connection_id();
-  facts.peer = peer;
-  facts.accepted_at = worker.loop().now();
-  if (c->listener_->address.is_unix()) {
-    facts.local = c->listener_->address;
-    facts.transport = net::Transport::unix_socket;
-  } else if (c->listener_->address.is_any()) {
-    if (auto local = net::local_address(fd.get())) facts.local = *local;
-  } else {
-    facts.local = c->listener_->address;
+  c->facts_.id = worker.next_connection_id();
+  c->facts_.accepted_at = worker.loop().now();
+  c->set_addresses(fd.get(), peer);
+  if (!c->listener_->wants_proxy_header(peer)) return c->begin(std::move(fd));
+  c->proxy_header_.reset(new ProxyHeaderReader(worker.loop(), std::move(fd), *c));
+  c->arm_handshake_timer();
+  if (auto ok = c->proxy_header_->start(); !ok) c->on_proxy_failed(ok.error().message);
+}
+
+void ClientConnection::set_addresses(int fd, const net::Address& peer) {
+  facts_.peer = peer;
+  facts_.local = listener_->address;
+  if (listener_->address.is_unix()) {
+    facts_.transport = net::Transport::unix_socket;
+  } else if (listener_->address.is_any()) {
+    if (auto local = net::local_address(fd)) facts_.local = *local;
   }
-  if (!settings.tls) {
-    if (!c->listener_->address.is_unix()) facts.transport = net::Transport::tcp;
-    c->start_codec(net::make_plain_stream(worker.loop(), std::move(fd)));
+}
+
+void ClientConnection::on_proxy_header(net::Fd fd, const proxy_protocol::Header& header) {
+  proxy_header_.reset();
+  handshake_timer_.disarm();
+  kProxyHeaders.add();
+  // Without addresses it is the balancer's own connection: its own address holds.
+  if (header.source.is_ip()) {
+    facts_.peer = header.source;
+    facts_.local = header.destination;
+  }
+  begin(std::move(fd));
+}
+
+void ClientConnection::on_proxy_failed(std::string_view why) {
+  kProxyHeadersRefused.add();
+  log::debug("listener", "{}: {}", facts_.peer.ip(), why);
+  end_later();  // the reader is still on the call stack
+}
+
+void ClientConnection::begin(net::Fd fd) {
+  net::Loop& loop = worker_.loop();
+  if (!listener_->settings.tls) {
+    if (!listener_->address.is_unix()) facts_.transport = net::Transport::tcp;
+    start_codec(net::make_plain_stream(loop, std::move(fd)));
     return;
   }
-  facts.transport = net::Transport::tls;
-  const auto& contexts = worker.snapshot()->contexts();
-  facts.policy = contexts->settings().id;
-  c->stream_ = crypto::make_tls_server_stream(worker.loop(), std::move(fd), contexts, facts,
-                                              c->listener_->alpn, *c);
-  c->handshake_timer_.set(
+  facts_.transport = net::Transport::tls;
+  const auto& contexts = worker_.snapshot()->contexts();
+  facts_.policy = contexts->settings().id;
+  stream_ = crypto::make_tls_server_stream(loop, std::move(fd), contexts, facts_, listener_->alpn,
+                                           *this);
+  arm_handshake_timer();
+}
+
+void ClientConnection::arm_handshake_timer() {
+  handshake_timer_.set(
       [](void* self) {
         kHandshakesTimedOut.add();
         delete static_cast<ClientConnection*>(self);
       },
-      c);
-  c->handshake_timer_.arm(worker.loop(), contexts->settings().handshake_timeout);
+      this);
+  handshake_timer_.arm(worker_.loop(), worker_.snapshot()->shared().settings.tls.handshake_timeout);
 }
 
 ClientConnection& ClientConnection::adopt(Worker& worker,

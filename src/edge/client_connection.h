@@ -6,6 +6,7 @@
 #include "base/intrusive_list.h"
 #include "crypto/tls.h"
 #include "edge/listener_view.h"
+#include "edge/proxy_header.h"
 #include "http/stream.h"
 #include "net/facts.h"
 #include "net/loop.h"
@@ -18,6 +19,7 @@ class Worker;
 // Owns itself: it ends with on_closed(), a failed handshake, or close_now().
 class ClientConnection final : public ListNode<ClientConnection>,
                                public http::ServerConnectionHandler,
+                               private ProxyHeaderHandler,
                                private crypto::HandshakeHandler {
  public:
   // An accepted TCP or Unix socket.
@@ -34,16 +36,23 @@ class ClientConnection final : public ListNode<ClientConnection>,
  private:
   ClientConnection(Worker& worker, std::shared_ptr<const ListenerView> listener);
 
+  void on_proxy_header(net::Fd fd, const proxy_protocol::Header& header) override;
+  void on_proxy_failed(std::string_view why) override;
   void on_handshake_done() override;
   void on_handshake_failed(const Error& error) override;
   http::ServerStreamHandler& on_stream(http::ServerStream& stream) override;
   void on_closed(std::string_view reason) override;
+  void set_addresses(int fd, const net::Address& peer);
+  // From the client's first byte on.
+  void begin(net::Fd fd);
+  void arm_handshake_timer();
   void start_codec(std::unique_ptr<net::Stream> stream);
   void end_later();
 
   Worker& worker_;
   std::shared_ptr<const ListenerView> listener_;
   net::ConnectionFacts facts_;           // of TCP and Unix; an HTTP/3 codec holds its own
+  std::unique_ptr<ProxyHeaderReader> proxy_header_;  // while its header is awaited
   std::unique_ptr<net::Stream> stream_;  // while the handshake runs
   std::unique_ptr<http::ServerConnection> codec_;
   net::Timer handshake_timer_;

@@ -86,6 +86,7 @@ class Exchange final : public ListNode<Exchange>,
   void on_backend_failed(upstream::Failure why, std::string_view detail) override;
   void on_backend_timeout() override;
   http::ClientStreamHandler& client_handler() override { return *this; }
+  proxy_protocol::Header proxy_header() const override;
 
   void run_steps();
   void acquire(bool fresh);

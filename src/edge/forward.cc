@@ -17,6 +17,22 @@ void Exchange::acquire(bool fresh) {
   snapshot_->pool(plan_->pool).acquire(worker_.loop(), lease_, *this, fresh, failed_server_);
 }
 
+proxy_protocol::Header Exchange::proxy_header() const {
+  const net::ConnectionFacts& f = facts();
+  proxy_protocol::Header header;
+  header.source = f.peer;
+  header.destination = f.local;
+  header.alpn = f.alpn;
+  header.authority = f.sni;
+  header.unique_id = identity_.request_id;
+  if (f.secure()) {
+    header.tls = proxy_protocol::Tls{.version = std::string(f.tls_version),
+                                     .cipher = std::string(f.cipher),
+                                     .group = std::string(f.group)};
+  }
+  return header;
+}
+
 void Exchange::on_backend_ready(http::ClientStream& stream) {
   client_stream_ = &stream;
   connect_time_ = lease_.connect_time();

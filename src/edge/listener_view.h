@@ -13,6 +13,10 @@
 namespace pqedge::edge {
 
 struct ListenerView {
+  // Whether a plain request for `host` (lower case, as canonicalised) is sent to https.
+  bool redirects(std::string_view host) const;
+  bool wants_proxy_header(const net::Address& peer) const;
+
   ListenerSettings settings;
   net::Address address;
   crypto::AlpnList alpn;  // for TLS over TCP, best first

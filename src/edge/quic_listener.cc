@@ -40,6 +40,8 @@ http::ServerConnectionHandler& QuicListener::on_http3_connection(
   return ClientConnection::adopt(worker_, view_, std::move(connection));
 }
 
+bool QuicListener::is_live(const quic::Owner& owner) { return worker_.is_here(owner); }
+
 void QuicListener::hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) {
   worker_.hand_over(owner, view_->address, datagram);
 }

@@ -31,6 +31,7 @@ class QuicListener final : private http3::Acceptor {
   http::ServerConnectionHandler& on_http3_connection(
       std::unique_ptr<http::ServerConnection> connection,
       const net::ConnectionFacts& facts) override;
+  bool is_live(const quic::Owner& owner) override;
   void hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) override;
 
   Worker& worker_;

@@ -1,6 +1,5 @@
 #include "edge/server.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -10,7 +9,6 @@
 
 #include "base/text.h"
 #include "crypto/keylog.h"
-#include "net/port_holder.h"
 
 namespace pqedge::edge {
 namespace {
@@ -36,45 +34,15 @@ Result<void> run_on(Worker& worker, Task task) {
   return future.get();
 }
 
-struct Binding {
-  net::Address address;
-  const ListenerSettings* listener;
-};
-
-std::vector<Binding> bindings(const Settings& settings) {
-  std::vector<Binding> all;
-  for (const ListenerSettings& l : settings.listeners) {
-    for (const net::Address& a : l.addresses) all.push_back({a, &l});
-  }
-  return all;
-}
-
-Result<void> check_free(const Binding& b, bool udp) {
-  const auto free = net::check_port_free(b.address, udp, b.listener->v6_only);
-  if (free) return {};
-  const auto holder = net::find_port_holder(b.address, udp);
-  return fail("listener '{}': {}{}", b.listener->name, free.error().message,
-              holder ? std::format(" (held by {}, process {})", holder->name, holder->pid) : "");
-}
-
-Result<void> check_free(const Binding& b) {
-  if (!b.address.is_ip() || b.address.port() == 0) return {};
-  if (auto ok = check_free(b, false); !ok) return ok;
-  return b.listener->http3 ? check_free(b, true) : Result<void>{};
-}
-
-// A configuration is often checked beside the pqedge that will be told to reload it.
-bool held_by_pqedge(const net::Address& address) {
-  const auto holder = net::find_port_holder(address, false);
-  return holder && holder->name == "pqedge";
-}
-
 }  // namespace
 
 Result<void> Server::check(Settings settings, bool ports) {
   if (ports) {
     for (const Binding& b : bindings(settings)) {
-      if (auto ok = check_free(b); !ok && !held_by_pqedge(b.address)) return ok;
+      for (const bool udp : {false, true}) {
+        if (udp && !b.listener->http3) continue;
+        if (auto ok = check_free(b, udp); !ok && !held_by_pqedge(b.address)) return ok;
+      }
     }
   }
   auto tickets = crypto::TicketKeyRing::create(settings.tls.ticket_lifetime);
@@ -123,6 +91,11 @@ Result<void> Server::begin() {
     if (!worker) return std::unexpected(worker.error());
     shared_.workers.push_back(std::move(*worker));
   }
+  if (const std::string unused = unused_sockets((*snapshot)->settings); !unused.empty()) {
+    return fail("the service manager passed sockets that no listener takes: {}; give a [[listener]] "
+                "that address (\"h3\" in its protocols for UDP), or take it out of the socket unit",
+                unused);
+  }
   // Sockets first: a port in use must stop the start before anything runs.
   auto plans = plan_listeners((*snapshot)->settings);
   if (!plans) return std::unexpected(plans.error());
@@ -131,48 +104,6 @@ Result<void> Server::begin() {
   if (auto ok = install(std::move(*snapshot), std::move(*plans)); !ok) return ok;
   ready_.store(true, std::memory_order_release);
   return {};
-}
-
-// Binds what is new: a socket for each worker. What is bound already stays as it is.
-Result<std::vector<ListenerPlan>> Server::plan_listeners(const Settings& settings) {
-  std::vector<ListenerPlan> plans(shared_.workers.size());
-  const net::ListenOptions base;
-  for (const Binding& b : bindings(settings)) {
-    const auto known = bound_.find(b.address.to_string());
-    const bool new_tcp = known == bound_.end();
-    const bool new_udp = b.listener->http3 && (new_tcp || !known->second);
-    if (new_tcp) {
-      if (auto ok = check_free(b); !ok) return std::unexpected(ok.error());
-    }
-    net::ListenOptions options = base;
-    options.v6_only = b.listener->v6_only;
-    const auto view = make_listener_view(*b.listener, b.address);
-    net::Fd shared_unix;
-    for (size_t i = 0; i < plans.size(); ++i) {
-      ListenerPlan::Entry entry;
-      entry.view = view;
-      if (new_tcp && b.address.is_unix() && i > 0) {
-        entry.tcp = net::Fd(fcntl(plans[0].entries.back().tcp.get(), F_DUPFD_CLOEXEC, 0));
-      } else if (new_tcp) {
-        auto fd = net::listen_stream(b.address, options);
-        if (!fd) return fail("listener '{}': {}", b.listener->name, fd.error().message);
-        entry.tcp = std::move(*fd);
-      }
-      if (new_udp) {
-        auto udp = net::bind_udp(b.address, options, settings.quic.receive_buffer,
-                                 settings.quic.send_buffer);
-        if (!udp) return fail("listener '{}' (UDP): {}", b.listener->name, udp.error().message);
-        if (i == 0) {
-          log::info("listener", "{} UDP: receive buffer {} bytes asked, {} granted; GSO {}, GRO {}",
-                    b.address.to_string(), udp->receive_buffer_asked,
-                    udp->receive_buffer_granted, udp->gso ? "on" : "off", udp->gro ? "on" : "off");
-        }
-        entry.udp = std::move(*udp);
-      }
-      plans[i].entries.push_back(std::move(entry));
-    }
-  }
-  return plans;
 }
 
 Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
@@ -232,6 +163,9 @@ Result<std::string> Server::reload() {
   if (!snapshot) return std::unexpected(snapshot.error());
   auto plans = plan_listeners((*snapshot)->settings);
   if (!plans) return std::unexpected(plans.error());
+  if (const std::string unused = unused_sockets((*snapshot)->settings); !unused.empty()) {
+    notes += "; clients of these sockets of the service manager now wait in vain: " + unused;
+  }
   if (auto ok = shared_.access_log->update((*snapshot)->settings.logs); !ok) {
     return std::unexpected(ok.error());
   }
@@ -294,7 +228,9 @@ void Server::stop_workers() {
   }
   shared_.workers.clear();
   for (const auto& [address, udp] : bound_) {
-    if (auto a = net::Address::parse(address); a && a->is_unix()) {
+    // The file of an inherited socket is the service manager's.
+    if (auto a = net::Address::parse(address);
+        a && a->is_unix() && inherited(*a, false) == nullptr) {
       unlink(reinterpret_cast<const sockaddr_un*>(a->data())->sun_path);
     }
   }

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "crypto/certificates.h"
+#include "edge/bindings.h"
 #include "edge/settings.h"
 #include "edge/snapshot.h"
 #include "edge/worker.h"
+#include "net/inherited.h"
 
 namespace pqedge::edge {
 
@@ -23,6 +25,8 @@ class Server {
   struct Options {
     Loader loader;                        // called for start and for each reload
     std::optional<crypto::PemPair> pem;   // instead of configured certificates
+    // Bound by the service manager: used for listeners of the same address instead of binding.
+    std::vector<net::InheritedSocket> inherited;
   };
 
   // Loads, checks, binds every socket and starts the workers. On an error nothing runs.
@@ -55,6 +59,12 @@ class Server {
   Result<void> begin();
   Result<void> install(std::shared_ptr<const Snapshot> snapshot, std::vector<ListenerPlan> plans);
   Result<std::vector<ListenerPlan>> plan_listeners(const Settings& settings);
+  // The inherited socket for an address; null: bind one.
+  const net::InheritedSocket* inherited(const net::Address& address, bool udp) const;
+  Result<net::Fd> stream_socket(const Binding& binding, const net::Fd* first) const;
+  Result<net::UdpSocket> udp_socket(const Binding& binding, const quic::Settings& quic) const;
+  // Inherited sockets that no listener takes, as text; empty: there are none.
+  std::string unused_sockets(const Settings& settings) const;
   void watch_drain();
   void finish_drain();
   void stop_workers();

@@ -25,7 +25,12 @@ struct ListenerSettings {
   bool http3 = true;               // needs tls; binds the same port on UDP
   bool redirect_to_https = false;  // plain only: every request gets 308
   uint16_t redirect_port = 443;
+  // "a.test", "*.a.test": a request for another host gets 421. Empty: every host is redirected.
+  std::vector<std::string> redirect_hosts;
   bool v6_only = false;
+  // TCP: peers that begin with a PROXY header (balancers). Without one they are closed; what others
+  // send is never taken for one.
+  std::vector<net::Network> proxy_from;
 };
 
 struct DebugSettings {             // only by an explicit flag, for one client address

@@ -39,7 +39,9 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
   if (wants_tls(s->settings)) {
     auto store = pem != nullptr
                      ? crypto::CertificateStore::from_pem(pem->chain, pem->key)
-                     : crypto::CertificateStore::load(s->settings.tls.certificates);
+                     : crypto::CertificateStore::load(
+                           s->settings.tls.certificates,
+                           {.strict_keys = s->settings.tls.strict_key_files, .warn = true});
     if (!store) return std::unexpected(store.error());
     s->certificates = std::move(*store);
   }

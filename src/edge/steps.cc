@@ -4,6 +4,7 @@
 #include <array>
 #include <format>
 
+#include "crypto/policy.h"
 #include "edge/exchange.h"
 #include "edge/listener_view.h"
 
@@ -65,6 +66,32 @@ Verdict identify(Exchange& x) {
   return Verdict::next;
 }
 
+constexpr std::string_view kClassicalPage =
+    "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>403 Forbidden</title>\n"
+    "<h1>This site needs a newer browser</h1>\n"
+    "<p>The connection is protected by a key exchange that a quantum computer could break later. "
+    "This site accepts only connections with a post-quantum key exchange (ML-KEM, for example "
+    "X25519MLKEM768). Current versions of the major browsers offer it; a proxy or an antivirus "
+    "program between you and this site may take it away.</p>\n";
+
+// What the policy of connections says of one without ML-KEM, where it lets the handshake through.
+Verdict key_exchange(Exchange& x) {
+  const net::ConnectionFacts& facts = x.facts();
+  if (!facts.secure() || facts.post_quantum) return Verdict::next;
+  switch (crypto::classical_action(x.snapshot().settings.tls, facts.offered_post_quantum)) {
+    case crypto::ClassicalAction::forbid:
+      x.answer_with({.status = 403,
+                     .body = kClassicalPage,
+                     .content_type = "text/html; charset=utf-8"},
+                    "the key exchange is not post-quantum");
+      return Verdict::answered;
+    case crypto::ClassicalAction::misdirect:
+      x.answer(421, "the key exchange is not post-quantum");
+      return Verdict::answered;
+    default: return Verdict::next;
+  }
+}
+
 Verdict redirect(Exchange& x, uint16_t port) {
   const http::Request& r = x.request();
   if (r.host.empty() || r.target.empty() || r.target.front() != '/') {
@@ -89,6 +116,10 @@ Verdict redirect(Exchange& x, uint16_t port) {
 Verdict listener_redirect(Exchange& x) {
   const ListenerView& listener = x.listener();
   if (!listener.settings.redirect_to_https) return Verdict::next;
+  if (!listener.redirects(x.request().host)) {
+    x.answer(421, "the host is not one that this listener redirects");
+    return Verdict::answered;
+  }
   return redirect(x, listener.settings.redirect_port);
 }
 
@@ -103,6 +134,7 @@ constexpr std::array kBeforeRoute = {
     Step{"canonicalise", canonicalise},
     Step{"scheme", scheme},
     Step{"identify", identify},
+    Step{"key exchange", key_exchange},
     Step{"listener redirect", listener_redirect},
     Step{"match", match},
 };

@@ -59,6 +59,16 @@ void check_redirect(const ListenerSettings& l, const std::string& base, Problems
                    "a redirect listener takes plain HTTP: tls = false"});
   }
   check_count(out, base + ".redirect_port", l.redirect_port, 1, 65535);
+  route::check_host_list(l.redirect_hosts, base + ".redirect_hosts", out);
+}
+
+void check_proxy_from(const ListenerSettings& l, const std::string& base, Problems& out) {
+  if (l.proxy_from.empty()) return;
+  const bool has_tcp = std::ranges::any_of(l.addresses, &net::Address::is_ip);
+  if (!has_tcp) {
+    out.push_back({base + ".proxy_from", "has no effect on a Unix socket",
+                   "whoever may connect to it is known by the file's permissions"});
+  }
 }
 
 // Linux lets sockets with SO_REUSEPORT share an address silently, so that half of the connections
@@ -115,6 +125,7 @@ void check_listeners(const Settings& settings, Problems& out) {
     check_addresses(l, base + ".address", out);
     check_protocols(l, base, out);
     check_redirect(l, base, out);
+    check_proxy_from(l, base, out);
   }
   check_overlaps(settings, out);
 }

@@ -168,7 +168,7 @@ void Worker::warn_out_of_descriptors(int code) {
 
 void Worker::hand_over(const quic::Owner& owner, const net::Address& listener,
                        const quic::ReceivedDatagram& datagram) {
-  if (owner.generation != shared_.generation || owner.worker >= shared_.workers.size()) {
+  if (!is_here(owner)) {
     kHandOverDropped.add();
     return;
   }

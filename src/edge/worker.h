@@ -82,6 +82,10 @@ class Worker {
   void remove_connection(ClientConnection& connection);
   uint64_t next_connection_id() { return (uint64_t{index_} << 48) | ++connection_ids_; }
   void warn_out_of_descriptors(int code);
+  // Whether a connection's owner is a worker of this process.
+  bool is_here(const quic::Owner& owner) const {
+    return owner.generation == shared_.generation && owner.worker < shared_.workers.size();
+  }
   void hand_over(const quic::Owner& owner, const net::Address& listener,
                  const quic::ReceivedDatagram& datagram);
 

@@ -29,6 +29,7 @@ struct ConnectionFacts {
   bool resumed = false;
   bool early_data = false;       // the request came as 0-RTT
   bool post_quantum = false;     // the group is a hybrid or pure ML-KEM
+  bool offered_post_quantum = false;  // the client's hello lists a group with ML-KEM
 
   bool secure() const { return transport == Transport::tls || transport == Transport::quic; }
 };

@@ -134,16 +134,8 @@ Result<void> check_port_free(const Address& address, bool udp, bool v6_only) {
   return {};
 }
 
-Result<UdpSocket> bind_udp(const Address& address, const ListenOptions& options, int receive_buffer,
-                           int send_buffer) {
-  if (!address.is_ip()) return fail("cannot bind UDP to '{}'", address.to_string());
-  auto fd = make_socket(address, SOCK_DGRAM);
-  if (!fd) return std::unexpected(fd.error());
-  const int s = fd->get();
-  if ((options.reuse_port && !set_int(s, SOL_SOCKET, SO_REUSEPORT, 1)) ||
-      (address.family() == AF_INET6 && !set_int(s, IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only))) {
-    return fail_errno(errno, "cannot set options on {}", address.to_string());
-  }
+Result<UdpSocket> adopt_udp(Fd fd, const Address& address, int receive_buffer, int send_buffer) {
+  const int s = fd.get();
   if (auto set = set_udp_options(s, address); !set) return std::unexpected(set.error());
   UdpSocket socket;
   ask_buffer(s, SO_RCVBUFFORCE, SO_RCVBUF, receive_buffer);
@@ -159,8 +151,22 @@ Result<UdpSocket> bind_udp(const Address& address, const ListenOptions& options,
   set_int(s, SOL_SOCKET, SO_RXQ_OVFL, 1);
   socket.gro = set_int(s, SOL_UDP, UDP_GRO, 1);
   socket.gso = set_int(s, SOL_UDP, UDP_SEGMENT, 0);  // 0: none by default, asked a message
-  if (bind(s, address.data(), address.size()) != 0) return bind_error(errno, address);
-  socket.fd = std::move(*fd);
+  socket.fd = std::move(fd);
+  return socket;
+}
+
+Result<UdpSocket> bind_udp(const Address& address, const ListenOptions& options, int receive_buffer,
+                           int send_buffer) {
+  if (!address.is_ip()) return fail("cannot bind UDP to '{}'", address.to_string());
+  auto fd = make_socket(address, SOCK_DGRAM);
+  if (!fd) return std::unexpected(fd.error());
+  const int s = fd->get();
+  if ((options.reuse_port && !set_int(s, SOL_SOCKET, SO_REUSEPORT, 1)) ||
+      (address.family() == AF_INET6 && !set_int(s, IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only))) {
+    return fail_errno(errno, "cannot set options on {}", address.to_string());
+  }
+  auto socket = adopt_udp(std::move(*fd), address, receive_buffer, send_buffer);
+  if (socket && bind(s, address.data(), address.size()) != 0) return bind_error(errno, address);
   return socket;
 }
 

@@ -63,6 +63,9 @@ struct UdpSocket {
 Result<UdpSocket> bind_udp(const Address& address, const ListenOptions& options,
                            int receive_buffer, int send_buffer);
 
+// The same for a UDP socket that somebody else has bound to `address` (see net/inherited.h).
+Result<UdpSocket> adopt_udp(Fd fd, const Address& address, int receive_buffer, int send_buffer);
+
 // Begins a non-blocking connect; the socket turns writable when it is done (SO_ERROR tells).
 Result<Fd> connect_stream(const Address& address);
 int socket_error(int fd);  // takes and clears SO_ERROR

@@ -39,19 +39,6 @@ std::string host_hint(std::string_view host) {
   return "use letters, digits, '-' and '_' between dots; other letters in their xn-- form";
 }
 
-void check_hosts(const RouteSettings& route, size_t i, Problems& out) {
-  std::set<std::string> seen;
-  for (size_t h = 0; h < route.hosts.size(); ++h) {
-    const std::string key = entry_key(entry_key("route", i, "hosts"), h);
-    const std::string& host = route.hosts[h];
-    if (!is_host_pattern(host, true)) {
-      out.push_back({key, in_quotes(host) + " is not a host", host_hint(host)});
-    } else if (!seen.insert(to_lower(host)).second) {
-      out.push_back({key, in_quotes(host) + " is there twice"});
-    }
-  }
-}
-
 void check_path(const std::string& key, std::string_view path, Problems& out) {
   if (path.empty()) return;
   if (!path.starts_with('/')) {
@@ -170,13 +157,25 @@ bool is_host_pattern(std::string_view host, bool allow_wildcard) {
   return is_host_name(host);
 }
 
+void check_host_list(const std::vector<std::string>& hosts, const std::string& key, Problems& out) {
+  std::set<std::string> seen;
+  for (size_t h = 0; h < hosts.size(); ++h) {
+    const std::string& host = hosts[h];
+    if (!is_host_pattern(host, true)) {
+      out.push_back({entry_key(key, h), in_quotes(host) + " is not a host", host_hint(host)});
+    } else if (!seen.insert(to_lower(host)).second) {
+      out.push_back({entry_key(key, h), in_quotes(host) + " is there twice"});
+    }
+  }
+}
+
 Problems validate(const std::vector<RouteSettings>& routes) {
   Problems out;
   check_names(routes, out);
   for (size_t i = 0; i < routes.size(); ++i) {
     const RouteSettings& route = routes[i];
     const std::string base = entry_key("route", i);
-    check_hosts(route, i, out);
+    check_host_list(route.hosts, entry_key("route", i, "hosts"), out);
     if (!route.path.empty() && !route.path_prefix.empty()) {
       out.push_back({base, "has both path and path_prefix", "keep one"});
     }

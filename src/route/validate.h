@@ -15,4 +15,7 @@ Problems validate(const std::vector<RouteSettings>& routes);
 // `allow_wildcard`, "*." and a host name.
 bool is_host_pattern(std::string_view host, bool allow_wildcard);
 
+// What is_host_pattern() refuses, with a hint, and what is there twice. `key` is the list's.
+void check_host_list(const std::vector<std::string>& hosts, const std::string& key, Problems& out);
+
 }  // namespace pqedge::route

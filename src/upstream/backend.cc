@@ -72,10 +72,19 @@ void Connection::detach_lease() {
 void Connection::on_connected() {
   backend_->state_->count.connects.add();
   backend_->state_->passed_over_until.store(0, std::memory_order_relaxed);
+  if (backend_->send_proxy_ != 0 && lease_ != nullptr) write_proxy_header();
   connection_ = http1::make_client(backend_->loop_, std::move(connecting_), backend_->limits_, *this);
   if (lease_ == nullptr) return;  // closing: destroy_ is on its way
   lease_->connect_time_ = backend_->loop_.now() - began_;
   serve(*lease_);
+}
+
+// It leaves in one segment with the request that follows in the same turn.
+void Connection::write_proxy_header() {
+  const proxy_protocol::Header header = lease_->requester_->proxy_header();
+  const std::string text = backend_->send_proxy_ == 1 ? proxy_protocol::write_version1(header)
+                                                      : proxy_protocol::write_version2(header);
+  connecting_->write_copy(as_bytes(text));
 }
 
 void Connection::serve(Lease& lease) {
@@ -134,11 +143,12 @@ void Backend::configure(const PoolSettings& settings, uint32_t max_idle,
   idle_timeout_ = settings.idle_timeout;
   max_connections_ = settings.max_connections;
   max_idle_ = max_idle;
+  send_proxy_ = settings.send_proxy;
   limits_ = std::move(limits);
 }
 
 bool Backend::acquire(Lease& lease, bool fresh) {
-  while (!fresh && !idle_.empty()) {
+  while (!fresh && send_proxy_ == 0 && !idle_.empty()) {
     Connection& c = idle_.pop_front();
     --idle_count_;
     others_.push_back(c);
@@ -188,6 +198,8 @@ void Backend::put_idle(Connection& connection) {
   idle_.push_front(connection);
   ++idle_count_;
   connection.timer_.arm(loop_, idle_timeout_);
+  // A connection that was opened in one client's name is not for the next one.
+  if (send_proxy_ != 0) return connection.connection_->close();
   if (idle_count_ > max_idle_) {
     Connection& oldest = idle_.back();
     oldest.connection_->close();

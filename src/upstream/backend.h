@@ -10,6 +10,7 @@
 #include "net/stream.h"
 #include "upstream/server_state.h"
 #include "upstream/settings.h"
+#include "wire/proxy_protocol/header.h"
 
 namespace pqedge::upstream {
 
@@ -32,6 +33,9 @@ class Requester {
   // The time given by Lease::expect() or progress() passed. The stream was cancelled.
   virtual void on_backend_timeout() = 0;
   virtual http::ClientStreamHandler& client_handler() = 0;
+  // The client's addresses and TLS, for a backend that wants a PROXY header. Asked once a new
+  // connection.
+  virtual proxy_protocol::Header proxy_header() const = 0;
 
  protected:
   ~Requester() = default;
@@ -92,6 +96,7 @@ class Connection final : public ListNode<Connection>,
   void on_client_connection_closed(std::string_view reason) override;
   void on_timer();
   void serve(Lease& lease);
+  void write_proxy_header();
   void detach_lease();
   void fail_connect(Failure why, std::string_view detail);
 
@@ -142,6 +147,7 @@ class Backend : public std::enable_shared_from_this<Backend> {
   Nanos idle_timeout_ = 0;
   uint32_t max_idle_ = 0;
   uint32_t max_connections_ = 0;
+  uint8_t send_proxy_ = 0;
   IntrusiveList<Connection> idle_;   // front: most recently used
   IntrusiveList<Connection> others_; // connecting, in use, closing
   uint32_t idle_count_ = 0;

@@ -28,6 +28,8 @@ struct PoolSettings {
   Nanos idle_timeout = 55 * kSecond;       // an unused connection is closed (below usual backends' 60)
   uint32_t max_idle = 256;                 // kept unused a server, in the process
   uint32_t max_connections = 0;            // a server, in the process; 0: no limit. Beyond: 503
+  uint8_t send_proxy = 0;                  // begin each connection with a PROXY header, version 1
+                                           // or 2; such a connection serves one request
   uint32_t retries = 1;                    // of idempotent, unanswered requests; on another server
                                            // when there is one
 };

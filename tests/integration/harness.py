@@ -5,6 +5,7 @@ for an event, with a limit that only a fault reaches.
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -90,13 +91,21 @@ class Certificate:
 class Process:
     """A child process whose output goes to a file; stopped by PID."""
 
-    def __init__(self, args, log_path, env=None, cwd=None):
+    def __init__(self, args, log_path, env=None, cwd=None, sockets=()):
         self.log_path = pathlib.Path(log_path)
         self._log = open(self.log_path, "wb")
+        args, high = [str(a) for a in args], []
+        if sockets:  # sd_listen_fds(3): from 3 upwards, for this process ID
+            high = [fcntl.fcntl(s, fcntl.F_DUPFD, 200) for s in sockets]
+            moves = " ".join(f"{3 + i}<&{fd} {fd}<&-" for i, fd in enumerate(high))
+            args = ["/bin/bash", "-c", f'exec {moves}; LISTEN_PID=$$ LISTEN_FDS={len(high)} exec "$@"',
+                    "bash", *args]
         self.process = subprocess.Popen(
-            [str(a) for a in args], stdout=self._log, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL, env=env, cwd=cwd,
+            args, stdout=self._log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=env,
+            cwd=cwd, pass_fds=high,
         )
+        for fd in high:
+            os.close(fd)
 
     @property
     def pid(self):
@@ -150,7 +159,7 @@ class Edge(Process):
 
     def __init__(self, directory, toml, listener=True, workers=1, extra_args=(), env=None,
                  names=("localhost", "*.test", "a.test"), wait=True, listener_toml="",
-                 server_toml=""):
+                 server_toml="", sockets=()):
         directory = pathlib.Path(directory)
         self.directory = directory
         self.port = free_port()
@@ -174,7 +183,7 @@ class Edge(Process):
             )
         self.write_config(toml)
         super().__init__([PQEDGE, "--config", self.config_path, *extra_args],
-                         directory / "edge.log", env=env)
+                         directory / "edge.log", env=env, sockets=sockets)
         if wait:
             self.wait_ready()
 
@@ -477,7 +486,7 @@ class EchoBackend(Backend):
 class Nginx(Process):
     """Debian's nginx in the foreground, as a backend that serves files from `root`."""
 
-    def __init__(self, directory, server="", http=""):
+    def __init__(self, directory, server="", http="", listen=""):
         self.port = free_port()
         directory = pathlib.Path(directory)
         self.root = directory / "www"
@@ -493,7 +502,7 @@ http {{
   fastcgi_temp_path {directory}/nginx-fcgi; uwsgi_temp_path {directory}/nginx-uwsgi;
   scgi_temp_path {directory}/nginx-scgi;
   {http}
-  server {{ listen 127.0.0.1:{self.port}; root {self.root}; {server} }}
+  server {{ listen 127.0.0.1:{self.port} {listen}; root {self.root}; {server} }}
 }}
 """)
         super().__init__([shutil.which("nginx") or "/usr/sbin/nginx", "-p", directory, "-c", conf],

@@ -50,6 +50,100 @@ class Tls(harness.TestCase):
         self.assertIn("handshake failure", text)
         harness.wait_for(lambda: edge.metric("pqedge_tls_handshake_failures_total") >= 1, "the counter")
 
+    # T3: what each kind of client gets, over every version.
+    CLIENTS = {"post-quantum": "X25519MLKEM768:X25519", "downgraded": "MLKEM512:X25519",
+               "classical": "X25519"}
+
+    def statuses(self, edge, http):
+        """Status by kind of client; "alert" where the handshake was refused."""
+        seen = {}
+        for kind, groups in self.CLIENTS.items():
+            done = edge.curl("/", "-o", "/dev/null", "-w", "%{http_code}", "--curves", groups,
+                             http=http)
+            seen[kind] = done.stdout.decode() if done.returncode == 0 else "alert"
+        return seen
+
+    def test_classical_handshakes_by_policy(self):
+        for setting, wanted in (
+                ("", ("200", "200", "200")),
+                ('downgraded_clients = "refuse"', ("200", "alert", "200")),
+                ('classical_clients = "refuse"', ("200", "200", "alert")),
+                ('downgraded_clients = "403"\nclassical_clients = "421"', ("200", "403", "421"))):
+            self.setUp()
+            edge = self.edge(self.toml + f"[tls]\n{setting}\n")
+            for http in harness.ALL_VERSIONS:
+                with self.subTest(setting=setting, http=http):
+                    self.assertEqual(self.statuses(edge, http),
+                                     dict(zip(self.CLIENTS, wanted)), edge.log()[-2000:])
+            alerts = wanted.count("alert") * len(harness.ALL_VERSIONS)
+            self.assertEqual(
+                edge.metric('pqedge_tls_handshake_failures_total{reason="classical"}'), alerts)
+            self.doCleanups()
+
+    def test_the_page_says_why(self):
+        edge = self.edge(self.toml + '[tls]\nclassical_clients = "403"\n')
+        status, fields, body = edge.get("/", "--curves", "X25519", http="2")
+        self.assertEqual((status, fields["content-type"]), (403, ["text/html; charset=utf-8"]))
+        self.assertIn(b"X25519MLKEM768", body)
+        self.assertEqual(self.origin.requests, [])
+
+    def test_classical_handshakes_are_counted_and_logged_apart(self):
+        edge = self.edge(self.toml + '[tls]\ndowngraded_clients = "log"\n')
+        for http in ("2", "3"):
+            self.statuses(edge, http)
+        name = 'pqedge_tls_classical_handshakes_total{client="%s"}'
+        self.assertEqual(edge.metric(name % "offered_post_quantum"), 2)
+        self.assertEqual(edge.metric(name % "classical_only"), 2)
+        self.assertEqual(edge.log().count("offers post-quantum groups, but none of those served"), 2)
+        self.assertNotIn("offers no post-quantum group", edge.log())
+
+    def test_the_alert_of_a_refused_group(self):
+        # RFC 8446 6.2: insufficient_security.
+        edge = self.edge(self.toml + '[tls]\nclassical_clients = "refuse"\n')
+        _, text = self.s_client(edge, "-groups", "X25519")
+        self.assertIn("alert insufficient security", text)
+        # A hello with a classical share that lists ML-KEM is asked again, not refused.
+        _, text = self.s_client(edge, "-groups", "*X25519:X25519MLKEM768")
+        self.assertIn("HTTP/1.1 200 OK", text)
+
+    def test_a_policy_for_classical_clients_must_have_an_effect(self):
+        for toml, words in (
+                ('[tls]\ngroups = "hybrid-required"\nclassical_clients = "403"\n', "has no effect"),
+                ('[tls]\ngroups = ["X25519"]\nclassical_clients = "refuse"\n', "every client away"),
+                ('[tls]\nclassical_clients = "404"\n', "404")):
+            with self.subTest(toml=toml):
+                self.setUp()
+                edge = self.edge(self.toml + toml, wait=False)
+                self.assertEqual(edge.process.wait(harness.WAIT), 1)
+                self.assertIn(words, edge.log())
+                self.assertIn("tls.classical_clients", edge.log())
+                self.doCleanups()
+
+    def test_strict_key_files(self):
+        # T16: the file's mode, looked at when the configuration is loaded.
+        one = harness.Certificate(self.directory, ("one.test",), stem="one")
+        toml = (self.toml + "[tls]\nstrict_key_files = true\n"
+                f'[[certificate]]\nchain = "{one.chain}"\nkey = "{one.key}"\n')
+        edge = self.edge(toml)
+        one.key.chmod(0o640)
+        status, body = edge.reload()
+        self.assertEqual(status, 422, body)
+        self.assertIn("0640", body)
+        self.assertIn("certificate[1].key", body)
+        self.assertEqual(edge.get("/")[0], 200)
+        self.assertEqual(edge.stop(), 0)
+        again = harness.Process([harness.PQEDGE, "--config", edge.config_path],
+                                self.directory / "again.log")
+        self.addCleanup(again.kill)
+        self.assertEqual(again.process.wait(harness.WAIT), 1)
+        self.assertIn("chmod 600", again.log())
+
+    def test_a_key_that_everyone_reads_is_warned_of_once(self):
+        edge = self.edge(self.toml)
+        edge.certificate.key.chmod(0o644)
+        edge.reload()
+        self.assertEqual(edge.log().count("can be read by everyone"), 1, edge.log())
+
     def test_an_own_list_of_groups(self):
         edge = self.edge(self.toml + '[tls]\ngroups = ["SecP384r1MLKEM1024", "P-384"]\n')
         _, text = self.s_client(edge, "-groups", "P-384:SecP384r1MLKEM1024")

@@ -19,6 +19,7 @@
 #include "crypto/certificates.h"
 #include "edge/server.h"
 #include "jobs/demo_backend.h"
+#include "net/inherited.h"
 #include "net/loop.h"
 #include "programs/pqedge/notify.h"
 #include "record/error_log.h"
@@ -76,6 +77,9 @@ class Process final : private net::EventSource {
     loop_ = std::move(*loop);
     if (auto ok = block_signals(); !ok) return ok;
     edge::Server::Options options;
+    auto inherited = net::take_inherited_sockets();
+    if (!inherited) return std::unexpected(inherited.error());
+    options.inherited = std::move(*inherited);
     if (options_.config.empty()) {
       auto demo = jobs::DemoBackend::start();
       if (!demo) return std::unexpected(demo.error());

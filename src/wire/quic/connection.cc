@@ -220,7 +220,7 @@ void Connection::handshake_completed() {
   leave_handshake();
   state_ = State::established;
   crypto::read_facts(tls_.ssl(), facts_);
-  crypto::count_handshake(facts_, session_);
+  crypto::note_handshake(tls_.ssl(), facts_);
   send_new_token();
   handler_ = endpoint_.handler_.on_connection(*this);
   if (handler_ == nullptr) {
