@@ -18,12 +18,21 @@ class Results:
     def __init__(self, arm_names):
         self.arm_names = arm_names
         self.rows = []  # of (mode, cell, repetition, arm, Measurement, offered rate)
+        self.withheld = []  # {"mode", "cell", "reason"}: their rows are kept, no figure is made of them
 
     def add(self, mode, cell, repetition, arm, measurement, offered=None):
         self.rows.append((mode, cell, repetition, arm, measurement, offered))
 
+    def withhold(self, mode, cell, reason):
+        self.withheld.append({"mode": mode, "cell": cell.name, "reason": reason})
+
+    def is_withheld(self, mode, cell):
+        return any((w["mode"], w["cell"]) == (mode, cell.name) for w in self.withheld)
+
     def series(self, mode, cell, arm, value):
-        """One figure of each repetition, in their order."""
+        """One figure of each repetition, in their order; none where the comparison is withheld."""
+        if self.is_withheld(mode, cell):
+            return []
         return [value(m) for row_mode, row_cell, _, row_arm, m, _ in self.rows
                 if (row_mode, row_cell, row_arm) == (mode, cell, arm)]  # fmt: skip
 
@@ -74,6 +83,8 @@ def _cpu_text(results, mode, cell, arm):
 
 def _ratio_text(results, mode, cell, arm):
     """"0.84 [0.82, 0.86] nginx": against whom; in parentheses when 1 is not excluded."""
+    if results.is_withheld(mode, cell):
+        return "withheld"
     estimate = results.ratio(mode, cell, arm)
     if estimate is None:
         return "-"
@@ -139,6 +150,9 @@ def markdown(results, facts):
 
 def _heading(facts):
     lines = ["# pqedge beside its rivals", ""]
+    if facts["withheld"]:
+        lines += ["Withheld, since a guard broke:", "",
+                  *(f"- {w['cell']}, {w['mode']}: {w['reason']}" for w in facts["withheld"]), ""]  # fmt: skip
     if facts["broken"]:
         lines += ["**Guards were broken: this is no result.**", *(f"- {text}" for text in facts["broken"][:20]), ""]
     lines += [f"- {name}: {versions.get('version', '?')}, {versions.get('tls', 'no TLS')}"
@@ -151,9 +165,10 @@ def _heading(facts):
               f"commit {facts['commit']}, {facts['date']}",
               "- the backend alone: " + ", ".join(f"/{body} {rate:.0f} a second" for body, rate in facts["ceilings"].items()),
               "- the same requests by our generator / by h2load: " +
-              (", ".join(f"{row['protocol']} {row['ratio']:.3f} of the server's CPU, {row['rate_ratio']:.3f} of the rate"
+              (", ".join(f"{row['protocol']} {row['ratio']:.3f} [{row['interval'][0]:.3f}, {row['interval'][1]:.3f}] of the server's CPU, {row['rate_ratio']:.3f} of the rate"
                          for row in facts["agreement"])
                                           or "not compared"),
+              f"- repetitions taken again, since an arm did not get the offered rate: {facts['taken_again']}",
               "- guards held: " + "; ".join(facts["passed"])]  # fmt: skip
     if facts["warnings"]:
         lines.append(f"- warnings: {len(facts['warnings'])}, first: {facts['warnings'][0]}")
