@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <format>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
