@@ -21,7 +21,7 @@ Result<crypto::SslCtxPtr> make_context(const PeerOptions& options, const MintedC
   SSL_CTX_set_min_proto_version(raw, TLS1_3_VERSION);
   SSL_CTX_set_num_tickets(raw, 0);
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_options(raw, SSL_OP_SERVER_PREFERENCE);
+  SSL_CTX_set_options(raw, SSL_OP_CIPHER_SERVER_PREFERENCE);
   if (SSL_CTX_set1_groups_list(raw, options.groups.c_str()) != 1) {
     return fail("the peer's groups {}: {}", options.groups, crypto::take_openssl_error());
   }
