@@ -89,6 +89,9 @@ std::string_view by_clock(const HostFiles& files) {
 std::string_view hypervisor(const HostFiles& files) {
   const std::string_view dmi = by_dmi(files);
   if (!dmi.empty() && dmi != "qemu") return dmi;  // QEMU's own name stands under KVM too
+  // Before the CPU's own answer: there are KVM guests that see another hypervisor's signature, and
+  // the kernel has this clock only where it found KVM at work.
+  if (const std::string_view name = by_clock(files); !name.empty()) return name;
   if (files.live()) {
     const std::string signature = cpuid_hypervisor().value_or("");
     if (const std::string_view name = named(kCpuid, signature); !name.empty()) return name;
@@ -96,7 +99,6 @@ std::string_view hypervisor(const HostFiles& files) {
   if (files.line("/sys/hypervisor/type").value_or("") == "xen") return "xen";
   const std::string tree = files.line("/proc/device-tree/hypervisor/compatible").value_or("");
   if (const std::string_view name = named(kDeviceTree, tree); !name.empty()) return name;
-  if (const std::string_view name = by_clock(files); !name.empty()) return name;
   return dmi;
 }
 
