@@ -9,6 +9,8 @@
 #include <botan/x25519.h>
 #include <botan/x448.h>
 
+#include <stdexcept>
+
 #include "measure/provider/botan.h"
 #include "measure/provider/catalogue.h"
 

@@ -171,7 +171,8 @@ Implementation implementation_of(std::string_view algorithm) {
                                   cpu::avx512()  ? "AVX-512"
                                   : cpu::avx2() ? "AVX2"
                                                 : "neither AVX2 nor AVX-512"),
-          .keys = algorithm.starts_with("ML-") ? "parsed and expanded at import" : "parsed"};
+          .keys = algorithm.starts_with("ML-") ? "parsed; matrix expanded once for a key"
+                                              : "parsed"};
 }
 
 }  // namespace botan

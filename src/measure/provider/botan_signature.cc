@@ -12,6 +12,8 @@
 #include <botan/slh_dsa.h>
 #include <botan/xmss.h>
 
+#include <stdexcept>
+
 #include "measure/provider/botan.h"
 #include "measure/provider/catalogue.h"
 

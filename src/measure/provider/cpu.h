@@ -10,6 +10,7 @@ inline bool avx512() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
+inline bool avx512_ifma() { return avx512() && __builtin_cpu_supports("avx512ifma"); }
 inline bool vaes() {
   return __builtin_cpu_supports("vaes") && __builtin_cpu_supports("vpclmulqdq");
 }
@@ -23,6 +24,8 @@ inline constexpr bool kX86 = true;
 inline bool avx2() { return false; }
 inline bool bmi2() { return false; }
 inline bool avx512() { return false; }
+inline bool avx512_ifma() { return false; }
+inline bool avx512_ifma() { return avx512() && __builtin_cpu_supports("avx512ifma"); }
 inline bool vaes() { return false; }
 inline bool aes() { return false; }
 inline bool adx() { return false; }

@@ -69,8 +69,11 @@ Result<void> check_signature(Signature& signer, Signature& verifier, const Catal
     return ok;
   }
   PQCOST_TRY(key, verifier.parse_public(encoded));
-  // Once for what takes up to a second a signature; twice shows that handles can be used again.
-  int rounds = entry.name.starts_with("SLH-DSA-") ? 1 : 2;
+  // A signature of the small sets of SLH-DSA takes up to a second or more, and their vectors are
+  // signatures already.
+  bool hash_based = entry.family == Family::hash_based;
+  if (hash_based && entry.name.ends_with('s')) return {};
+  int rounds = hash_based ? 1 : 2;  // twice shows that handles can be used again
   Buffer signature;
   for (int round = 0; round < rounds; ++round) {
     if (auto ok = pair->sign(as_bytes(kMessage), signature); !ok) return ok;

@@ -37,11 +37,11 @@ Fact slh_dsa(bool shake) {
   }
   return {cpu::sha() ? "portable C, SHA-2 with the SHA extensions (SHA-512 in assembly)"
                      : "portable C, SHA-2 in x86-64 assembly",
-          "crypto/slh_dsa hashes one block at a time; sha256-x86_64.pl, sha512-x86_64.pl"};
+          "crypto/slh_dsa hashes one block at a time; sha512-x86_64.pl"};
 }
 
 Fact rsa() {
-  if (cpu::avx512() && __builtin_cpu_supports("avx512ifma")) {
+  if (cpu::avx512_ifma()) {
     return {"x86-64 assembly, private operations with AVX-512 IFMA", "rsaz-*-avx512.pl"};
   }
   return {cpu::adx() ? "x86-64 assembly with MULX and ADX" : "x86-64 assembly",
@@ -101,7 +101,7 @@ std::string keys_of(std::string_view name) {
   if (name.starts_with("ML-KEM-") || name.contains("MLKEM")) {
     return "public key parsed, matrix expanded at import";
   }
-  if (name.starts_with("ML-DSA-")) return "parsed; matrix expanded at first use of the key";
+  if (name.starts_with("ML-DSA-")) return "parsed; matrix expanded in each operation";
   if (name.ends_with("-GCM") || name == "ChaCha20-Poly1305") return "keyed once";
   return "parsed";
 }

@@ -5,13 +5,6 @@
 
 namespace pqedge::measure {
 
-extern const std::string_view kKemVectors;
-extern const std::string_view kMlDsaVectors;
-extern const std::string_view kSlhDsaVectors;
-extern const std::string_view kClassicalVectors;
-extern const std::string_view kStatefulVectors;
-extern const std::string_view kNistKatVectors;
-
 namespace {
 
 std::optional<uint8_t> nibble(char c) {

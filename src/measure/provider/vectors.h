@@ -35,4 +35,12 @@ Result<Vectors> parse_vectors(std::string_view text);
 // All that this program carries.
 Vectors published_vectors();
 
+// Their texts, one in each vectors_*.cc.
+extern const std::string_view kKemVectors;
+extern const std::string_view kMlDsaVectors;
+extern const std::string_view kSlhDsaVectors;
+extern const std::string_view kClassicalVectors;
+extern const std::string_view kStatefulVectors;
+extern const std::string_view kNistKatVectors;
+
 }  // namespace pqedge::measure
