@@ -1,5 +1,6 @@
 #include "measure/chain/mint.h"
 
+#include <openssl/conf.h>
 #include <openssl/rand.h>
 
 #include <array>
@@ -24,6 +25,7 @@ constexpr size_t kSerialBytes = 20;  // the most that RFC 5280 4.1.2.2 allows, a
 
 using ExtensionPtr = std::unique_ptr<X509_EXTENSION, FreeWith<X509_EXTENSION_free>>;
 using OctetsPtr = std::unique_ptr<ASN1_OCTET_STRING, FreeWith<ASN1_OCTET_STRING_free>>;
+using ConfigPtr = std::unique_ptr<CONF, FreeWith<NCONF_free>>;
 using NumberPtr = std::unique_ptr<BIGNUM, FreeWith<BN_free>>;
 
 bool set_serial(X509* certificate) {
@@ -47,10 +49,12 @@ bool set_name(X509_NAME* name, const ProfileName& parts) {
 }
 
 bool add_extensions(X509* certificate, X509* issuer, const ProfileExtensions& extensions) {
+  // Policies are only read with a configuration at hand, if it is an empty one.
+  const ConfigPtr empty(NCONF_new(nullptr));
   for (const auto& [nid, value] : extensions) {
     X509V3_CTX context;
-    X509V3_set_ctx_nodb(&context);
     X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+    X509V3_set_nconf(&context, empty.get());
     const ExtensionPtr extension(X509V3_EXT_conf_nid(nullptr, &context, nid, value));
     if (extension == nullptr || X509_add_ext(certificate, extension.get(), -1) != 1) return false;
   }

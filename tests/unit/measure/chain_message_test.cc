@@ -25,9 +25,9 @@ TEST(CertificateMessage, CarriesStapleAndSctsWithTheLeafAlone) {
   const std::vector<uint8_t> intermediate(1, 0xbb);
   const auto message = encode_certificate_message({{leaf, intermediate}, {0x00, 0x00}, {0xcc}});
   EXPECT_EQ(to_hex(message),
-            "0b000021"
+            "0b000020"
             "00"
-            "00001d"
+            "00001c"
             "000002aaaa"
             "000f"
             "0005000501000001cc"

@@ -53,7 +53,7 @@ constexpr Example kExamples[] = {
      "In0.SXTigJlzIGEgZGFuZ2Vyb3VzIGJ1c2luZXNzLCBGcm9kbywgZ29pbmcgb3V0IHlvdXIgZG9vci4",
      "zmO9_0bLgJAegoVNymfRo4nGPK5lVtSFGnDbzfzYAD5mUEXpaBUg4itvZ8rAUZi4HLb59QqDQSBSpMXC0axajXOMV_Yttfmw"
      "GgC6FMyaMRZkx-A92bGiNLutqX9jcwRL"},
-    {"ML-DSA-87", "tRn1JNJkgMsABVQBlXeDHxAIcclh-2IX0UdDEzPt5XU",
+    {"ML-DSA-87", "tRn1JNIkgMsABVQBlXeDHxAIcclh-2IX0UdDEzPt5XU",
      "eyJhbGciOiJNTC1EU0EtODciLCJraWQiOiJ0Um4xSk5Ja2dNc0FCVlFCbFhlREh4QUljY2xoLTJJWDBVZERFelB0NVhV"
      "In0.SXTigJlzIGEgZGFuZ2Vyb3VzIGJ1c2luZXNzLCBGcm9kbywgZ29pbmcgb3V0IHlvdXIgZG9vci4",
      "hmMrKkUgZwGPQV_WUoXUVq_Z9WOenDZbfMmHpKritl0btWi29TC8eIyQyT1FAuW2kg3h6ALsvCrjX5tn3QKFQZYC0sBdRt0V"
