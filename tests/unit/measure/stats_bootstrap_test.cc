@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -47,6 +48,49 @@ TEST(StatsBootstrap, AgreesWithDrawingEachSample) {
     EXPECT_NEAR(ratio.ci95.first, low, 0.1 * width) << n;
     EXPECT_NEAR(ratio.ci95.second, high, 0.1 * width) << n;
   }
+}
+
+// P(the resample's median <= the j-th smallest of n), n odd: at least (n + 1) / 2 of n draws fall on
+// the j smallest.
+double exact_distribution(size_t n, size_t j) {
+  const double p = static_cast<double>(j) / static_cast<double>(n);
+  double sum = 0;
+  for (size_t i = (n + 1) / 2; i <= n; ++i) {
+    const double choose = std::lgamma(static_cast<double>(n + 1)) -
+                          std::lgamma(static_cast<double>(i + 1)) -
+                          std::lgamma(static_cast<double>(n - i + 1));
+    const double a = static_cast<double>(i), b = static_cast<double>(n - i);
+    sum += p >= 1 ? (i == n) : std::exp(choose + a * std::log(p) + b * std::log(1 - p));
+  }
+  return sum;
+}
+
+// The rank at which the distribution reaches `level`, or 0 where 4,000 resamples cannot tell for
+// sure (one standard error is 0.0025).
+size_t exact_rank(size_t n, double level) {
+  size_t j = 1;
+  while (exact_distribution(n, j) < level) ++j;
+  const double before = j == 1 ? 0 : exact_distribution(n, j - 1);
+  const bool sure = exact_distribution(n, j) - level > 0.008 && level - before > 0.008;
+  return sure ? j : 0;
+}
+
+TEST(StatsBootstrap, AgreesWithTheExactDistribution) {
+  size_t compared = 0;
+  for (size_t n = 5; n <= 75; n += 2) {
+    std::vector<double> ranks;
+    for (size_t i = 1; i <= n; ++i) ranks.push_back(static_cast<double>(i));
+    const Ratio ratio = ratio_of_medians(std::vector<double>{1}, ranks);
+    if (const size_t low = exact_rank(n, 0.025)) {
+      ++compared;
+      EXPECT_EQ(ratio.ci95.first, static_cast<double>(low)) << n;
+    }
+    if (const size_t high = exact_rank(n, 0.975)) {
+      ++compared;
+      EXPECT_EQ(ratio.ci95.second, static_cast<double>(high)) << n;
+    }
+  }
+  EXPECT_GE(compared, 15u);
 }
 
 TEST(StatsBootstrap, SameInputSameInterval) {
