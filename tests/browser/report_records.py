@@ -33,12 +33,12 @@ class Maker:
             return {n: self.blank(schema["properties"][n]) for n in schema.get("required", [])}
         return {"string": "", "boolean": False, "integer": 0, "number": 0, "array": []}[kind]
 
-    def make(self, name, **values):
-        schema = self.schema["$defs"][name]
+    def make(self, kind, /, **values):
+        schema = self.schema["$defs"][kind]
         made = self.blank(schema)
         for key in values:
             if key not in schema["properties"]:
-                raise KeyError(f"{name} has no member {key}")
+                raise KeyError(f"{kind} has no member {key}")
         return {**made, **values}
 
     def record(self, **values):
@@ -309,9 +309,7 @@ def records():
     for day in range(1, 10):
         rng = random.Random(day)
         env = environment(make, f"2026-11-{20 + day}T09:00:00Z", f"6ed429a{day:05d}",
-                          "edge-1" if day < 9 else "edge-1 " + HOSTILE,
-                          "AMD EPYC 9004 " + HOSTILE, "a" * 16)
-        env["host"]["name"] = "edge-1 " + HOSTILE
+                          "edge-1 " + HOSTILE, "AMD EPYC 9004 " + HOSTILE, "a" * 16)
         record = make.record(
             id=f"{day:032x}", environment=env, complete=True,
             tracks=[track(make, rng, "tls", "TLS 1.3 key exchange", TLS, samples=day == 8,

@@ -116,21 +116,22 @@ const pqcost = (() => {
     const host = data.hosts[Number(place.dataset.host)];
     const track = host.tracks[place.dataset.track];
     const box = place.querySelector(".plot");
-    const made = kind ? kind({ host, track, name: place.dataset.track, width, provider: providerOf(place) }) : null;
+    // A drawing of Plot has a member "legend" of its own.
+    const drawn = kind ? kind({ host, track, name: place.dataset.track, width, provider: providerOf(place) }) : null;
+    const made = drawn instanceof Element ? { nodes: [drawn] } : drawn;
     place.dataset.width = String(width);
     place.hidden = made === null;
     if (made === null) return;
     const strong = place.querySelector("figcaption strong").textContent;
     const text = place.querySelector("figcaption span").textContent;
-    const nodes = made.nodes ?? [made];
-    for (const node of nodes) {
+    for (const node of made.nodes) {
       const drawing = node.matches("svg") ? node : node.querySelector("svg.plot-drawing, svg[class^=plot]");
       if (!drawing) continue;
       drawing.setAttribute("role", "img");
       drawing.setAttribute("aria-label", `${node.dataset?.name ? node.dataset.name + ". " : ""}${strong} ${text} The figures are in the table.`);
       drawing.classList.add("drawing");
     }
-    box.replaceChildren(...(made.legend ? [legend(made.legend)] : []), ...nodes.map(clean));
+    box.replaceChildren(...(made.legend ? [legend(made.legend)] : []), ...made.nodes.map(clean));
   };
 
   const drawVisible = () => {
