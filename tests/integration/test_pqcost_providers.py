@@ -43,6 +43,25 @@ class Providers(harness.TestCase):
                               check=True).stdout
         self.assertIn(f"OpenSSL {version} ", told)
 
+    def test_no_library_finds_anothers_functions(self):
+        """What is compiled in (PQClean has a shake256, as others do) is not seen by the libraries."""
+        def defined(path):
+            told = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True,
+                                  text=True, check=True).stdout
+            names = (line.split()[-1].partition("@")[0] for line in told.splitlines())
+            # C++ programs export what the standard library's templates made in them.
+            return {name for name in names if not name.startswith(("_Z", "_"))}
+
+        loaded = subprocess.run(["ldd", PQCOST], capture_output=True, text=True, check=True).stdout
+        ours = defined(PQCOST)
+        self.assertFalse({name for name in ours if "shake" in name or "PQCLEAN" in name})
+        libraries = [line.split()[2] for line in loaded.splitlines()
+                     if any(f"lib{name}" in line for name in
+                            ("crypto", "botan", "wolfssl", "gcrypt", "ntruprime"))]
+        self.assertGreaterEqual(len(libraries), 5, loaded)
+        for library in libraries:
+            self.assertFalse(ours & defined(library), library)
+
     def test_unknown_algorithm(self):
         done = providers("--algorithm", "ML-KEM-769")
         self.assertEqual(done.returncode, 2)
