@@ -10,6 +10,14 @@
 #include "measure/provider/dynamic_library.h"
 #include "measure/provider/libraries.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#define PQCOST_WITH_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PQCOST_WITH_ASAN 1
+#endif
+#endif
+
 namespace pqedge::measure {
 
 namespace awslc {
@@ -264,7 +272,7 @@ class Awslc final : public Provider {
 }  // namespace awslc
 
 Result<std::unique_ptr<Provider>> open_awslc(const std::string& path) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(PQCOST_WITH_ASAN)
   return fail("{} cannot be opened beside AddressSanitizer, which refuses RTLD_DEEPBIND", path);
 #else
   auto handle = DynamicLibrary::open(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
