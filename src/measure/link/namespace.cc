@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -33,6 +35,20 @@ Result<void> write_setting(const char* path, std::string_view value) {
   if (!file) return fail_errno(errno, "{}", path);
   if (::write(file.get(), value.data(), value.size()) < 0) return fail_errno(errno, "{}", path);
   return {};
+}
+
+// Where the kernel's administrator has not allowed cubic, a new namespace may not take it: it is
+// added to the list, which holds for the whole machine and lets processes ask for it by name. If
+// even that fails the kernel's own choice stays, and NetworkFacts names what is in force.
+void use_cubic() {
+  constexpr const char* kChoice = "/proc/sys/net/ipv4/tcp_congestion_control";
+  constexpr const char* kAllowed = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+  if (write_setting(kChoice, "cubic")) return;
+  std::string allowed;
+  if (!(std::getline(std::ifstream(kAllowed), allowed))) return;
+  if (write_setting(kAllowed, allowed + " cubic")) {
+    static_cast<void>(write_setting(kChoice, "cubic"));
+  }
 }
 
 class Interface {
@@ -92,9 +108,7 @@ Result<void> set_up(const End& end, net::Fd& space, net::Fd& tun) {
   // A kernel without IPv6 has no such file, which is as good.
   static_cast<void>(write_setting("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1"));
   static_cast<void>(write_setting("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
-  if (auto set = write_setting("/proc/sys/net/ipv4/tcp_congestion_control", "cubic"); !set) {
-    return set;
-  }
+  use_cubic();
   if (auto set = write_setting("/proc/sys/net/ipv4/tcp_no_metrics_save", "1"); !set) return set;
   // Ports below 1024 for whoever serves here.
   static_cast<void>(write_setting("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"));

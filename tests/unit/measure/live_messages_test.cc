@@ -64,7 +64,7 @@ TEST(LiveMessages, CutShortIsAnErrorInEveryPlace) {
   }
   // A length in the middle that runs past the end.
   std::string broken = whole;
-  broken[44] = '\x7f';
+  broken[46] = '\x7f';
   EXPECT_FALSE(parse_server_hello(as_bytes(broken)));
 }
 
