@@ -106,7 +106,7 @@ Result<void> compress(const TlsSides& sides, const std::string& name) {
   const bool done = SSL_CTX_set1_cert_comp_preference(sides.server.get(), &algorithm, 1) == 1 &&
                     SSL_CTX_set1_cert_comp_preference(sides.client.get(), &algorithm, 1) == 1 &&
                     SSL_CTX_compress_certs(sides.server.get(), algorithm) == 1;
-  if (!done) return fail("this OpenSSL does not compress certificates by {}", name);
+  if (!done) return fail("OpenSSL did not compress this chain by {}: {}", name, take_openssl_error());
   return {};
 }
 

@@ -3,8 +3,10 @@
 #include <openssl/evp.h>
 
 #include <format>
+#include <random>
 
 #include "measure/chain/mint.h"
+#include "measure/token/base64url.h"
 #include "measure/token/jws.h"
 #include "measure/token/token.h"
 
@@ -65,8 +67,17 @@ Result<void> add_certificates(std::vector<Probe>& probes) {
   return {};
 }
 
+// As a signature looks: some servers count what HPACK and QPACK made of the text, and one letter
+// again and again is coded shorter than base64url. Always the same text.
+std::string filler_of(size_t size) {
+  std::vector<uint8_t> bytes(size * 3 / 4 + 3);
+  std::minstd_rand random(1);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() >> 8);
+  return base64url(bytes).substr(0, size);
+}
+
 LimitRequest request_of(ProbePlace place, size_t size) {
-  const std::string filler(size, 'a');
+  const std::string filler = filler_of(size);
   return place == ProbePlace::field ? bearer_request(filler) : target_request(filler);
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <filesystem>
+#include <sstream>
 #include <vector>
 
 #include "base/time.h"
@@ -87,9 +88,16 @@ std::string apache_modules(const std::string& binary) {
   return beside;
 }
 
-// The first line, without the program's own name for itself where that is long.
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
+// The first word that looks like a version: "1.26.3" of "nginx version: nginx/1.26.3".
+std::string version_in(const std::string& text) {
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const size_t digit = word.find_first_of("0123456789");
+    if (digit != std::string::npos && word.find('.', digit) != std::string::npos) {
+      return word.substr(digit);
+    }
+  }
+  return "unknown";
 }
 
 Result<std::vector<std::string>> command_of(const Program& program, const std::string& binary,
@@ -197,7 +205,7 @@ Result<std::optional<RunningServer>> start_server(std::string_view program,
   if (!server && may_speak_http3(program)) server = try_start(known, *binary, files, false);
   if (!server) return std::unexpected(server.error());
   const auto version = output_of({*binary, known.version_flag}, files.workspace);
-  server->version = version ? first_line(*version) : "unknown";
+  server->version = version ? version_in(*version) : "unknown";
   return std::optional<RunningServer>(std::move(*server));
 }
 
