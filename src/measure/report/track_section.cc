@@ -59,12 +59,12 @@ Row exchange_row(const HostView& view, const TrackRecord& track, const SuiteReco
   row.cells.push_back(change_cell(change_of(view.model, view.host, track.name, suite, run)));
   row.cells.push_back({.text = format_count(suite.wire_bytes.total()),
                        .value = static_cast<double>(suite.wire_bytes.total()),
-                       .note = format_count(suite.wire_bytes.client_to_server) + " + " +
+                       .note = format_count(suite.wire_bytes.client_to_server) + "\u00a0+\u00a0" +
                                format_count(suite.wire_bytes.server_to_client)});
   row.cells.push_back(end);
   row.cells.push_back({.text = format_time(total.mean_us),
                        .value = total.mean_us,
-                       .note = "\u00b1 " + format_time(total.mean_ci95_us)});
+                       .note = "\u00b1\u00a0" + format_time(total.mean_ci95_us)});
   row.cells.push_back(time_cell(total.p95_us));
   row.cells.push_back(time_cell(total.p99_us));
   row.cells.push_back({.text = format_multiple(total.tail), .value = total.tail});
@@ -201,8 +201,8 @@ void write_throughput(Html& html, const HostView& view, const TrackRecord& track
   write_table(html, table);
 }
 
-void write_exchange_charts(Html& html, const HostView& view, const TrackRecord& track,
-                           const std::string& table) {
+void write_first_charts(Html& html, const HostView& view, const TrackRecord& track,
+                        const std::string& table) {
   write_chart(html, view,
               {.kind = "phases",
                .track = track.name,
@@ -218,6 +218,10 @@ void write_exchange_charts(Html& html, const HostView& view, const TrackRecord& 
                .text = "Composed medians of one run. A full dot with a line is the median and range "
                        "over at least 7 runs; a hollow dot is one dated run with its 95 % interval.",
                .table_id = table});
+}
+
+void write_further_charts(Html& html, const HostView& view, const TrackRecord& track,
+                          const std::string& table) {
   write_chart(html, view,
               {.kind = "distribution",
                .track = track.name,
@@ -247,7 +251,7 @@ std::optional<Section> track_section(const HostView& view, std::string_view name
   html.element("h3", track_title(track));
   write_source(html, shown);
   if (exchange) {
-    write_exchange_charts(html, view, track, table.id);
+    write_first_charts(html, view, track, table.id);
   } else {
     write_chart(html, view,
                 {.kind = "operations",
@@ -263,6 +267,8 @@ std::optional<Section> track_section(const HostView& view, std::string_view name
                  .text = "Raw encodings, without X.509 around them.",
                  .table_id = table.id});
   }
+  write_table(html, table);
+  if (exchange) write_further_charts(html, view, track, table.id);
   write_chart(html, view,
               {.kind = "tails",
                .track = name,
@@ -270,7 +276,6 @@ std::optional<Section> track_section(const HostView& view, std::string_view name
                .text = "How many of the samples are slower than a time, for records that keep their "
                        "samples; down-sampled to quantiles, the slowest kept.",
                .table_id = table.id});
-  write_table(html, table);
   write_throughput(html, view, track);
   return Section{view.id(name), track_tab(name), html.take()};
 }

@@ -81,7 +81,7 @@ const pqcost = (() => {
     const narrow = width < 560;
     const labels = Math.max(0, ...rows.map((row) => textWidth(row.label)));
     const marginLeft = narrow ? 2 : Math.min(labels + 14, width * 0.42);
-    const marginRight = Math.max(12, ...end.map((text) => textWidth(text) + 12));
+    const marginRight = Math.max(12, ...end.map((text) => textWidth(text) + 14));
     const band = narrow ? 42 : 27;
     return {
       narrow,
@@ -97,7 +97,7 @@ const pqcost = (() => {
         : { y: "key", text: "label", frameAnchor: "left", textAnchor: "end", dx: -10, fontSize: 12, fill: "currentColor" }),
     };
   };
-  const behind = (items, layout, x, text) => Plot.text(items, { x, y: "key", text, textAnchor: "start", dx: 6, dy: layout.middle, fontSize: 12, fill: "currentColor", fontVariant: "tabular-nums" });
+  const behind = (items, layout, x, text) => Plot.text(items, { x, y: "key", text, textAnchor: "start", dx: 9, dy: layout.middle, fontSize: 12, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 4, fontVariant: "tabular-nums" });
   const axisX = (options) => Plot.axisX({ anchor: "bottom", tickSize: 0, tickPadding: 8, fontSize: 11, color: "var(--muted)", label: null, ...options });
   const gridX = (options) => Plot.gridX({ stroke: "var(--rule)", strokeOpacity: 1, ...options });
   const tips = { tip: { fontSize: 12, fill: "var(--paper)", stroke: "var(--rule-strong)" } };
