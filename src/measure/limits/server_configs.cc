@@ -96,7 +96,6 @@ std::string caddy_config(const ServerFiles& files, const ServerPorts& ports) {
       "{{\n"
       "  admin off\n"
       "  auto_https off\n"
-      "  persist_config off\n"
       "}}\n"
       "http://127.0.0.1:{0} {{\n"
       "  respond ok\n"

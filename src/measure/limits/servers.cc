@@ -67,7 +67,7 @@ Result<void> wait_until_ready(Child& child, const ServerPorts& ports, const std:
   while (!answers(ports.plain) || !answers(ports.secure)) {
     if (!child.running()) {
       std::string text = read_text(log);
-      if (text.size() > 500) text.resize(500);
+      if (text.size() > 500) text.erase(0, text.size() - 500);
       return fail("ended at its start: {}", text);
     }
     if (monotonic_now() > end) return fail("was not ready within {} seconds", kStartSeconds);
@@ -135,7 +135,11 @@ Result<std::vector<std::string>> command_of(const Program& program, const std::s
   if (program.name == "Caddy") {
     auto config = write("Caddyfile", caddy_config(files, ports));
     if (!config) return std::unexpected(config.error());
-    return std::vector<std::string>{binary, "run", "--adapter", "caddyfile", "--config", *config};
+    // It keeps what it was given and its locks in the user's folders, unless they are elsewhere.
+    const std::string& folder = files.workspace.path();
+    return std::vector<std::string>{
+        find_program("env").value_or("/usr/bin/env"), "XDG_CONFIG_HOME=" + folder,
+        "XDG_DATA_HOME=" + folder, binary, "run", "--adapter", "caddyfile", "--config", *config};
   }
   auto config = write("pqedge.toml", pqedge_config(files, ports));
   if (!config) return std::unexpected(config.error());
