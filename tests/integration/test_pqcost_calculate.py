@@ -101,7 +101,7 @@ class Calculate(harness.TestCase):
         # Counters are read until the three handshakes are in them.
         page = harness.wait_for(
             lambda: (lambda text: text if self.handshakes(text) == 3 else None)(
-                edge.admin("/metrics")[1].decode()), "three handshakes")
+                edge.admin("/metrics")[1]), "three handshakes")
         started = next(float(line.split()[1]) for line in page.splitlines()
                        if line.startswith("process_start_time_seconds "))
         done = pqcost("calculate", "--record", self.path, "--from-metrics", url)
