@@ -37,18 +37,14 @@ Result<void> write_setting(const char* path, std::string_view value) {
   return {};
 }
 
-// Where the kernel's administrator has not allowed cubic, a new namespace may not take it: it is
-// added to the list, which holds for the whole machine and lets processes ask for it by name. If
-// even that fails the kernel's own choice stays, and NetworkFacts names what is in force.
-void use_cubic() {
-  constexpr const char* kChoice = "/proc/sys/net/ipv4/tcp_congestion_control";
+// A new namespace may take only what the machine's list allows, and only the first namespace may
+// write that list: cubic is added to it here, before. If that fails the kernel's own choice stays,
+// and NetworkFacts names what is in force.
+void allow_cubic() {
   constexpr const char* kAllowed = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
-  if (write_setting(kChoice, "cubic")) return;
   std::string allowed;
-  if (!(std::getline(std::ifstream(kAllowed), allowed))) return;
-  if (write_setting(kAllowed, allowed + " cubic")) {
-    static_cast<void>(write_setting(kChoice, "cubic"));
-  }
+  if (!std::getline(std::ifstream(kAllowed), allowed) || allowed.contains("cubic")) return;
+  static_cast<void>(write_setting(kAllowed, allowed + " cubic"));
 }
 
 class Interface {
@@ -108,7 +104,7 @@ Result<void> set_up(const End& end, net::Fd& space, net::Fd& tun) {
   // A kernel without IPv6 has no such file, which is as good.
   static_cast<void>(write_setting("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1"));
   static_cast<void>(write_setting("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
-  use_cubic();
+  static_cast<void>(write_setting("/proc/sys/net/ipv4/tcp_congestion_control", "cubic"));
   if (auto set = write_setting("/proc/sys/net/ipv4/tcp_no_metrics_save", "1"); !set) return set;
   // Ports below 1024 for whoever serves here.
   static_cast<void>(write_setting("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"));
@@ -122,6 +118,7 @@ Result<void> set_up(const End& end, net::Fd& space, net::Fd& tun) {
 }  // namespace
 
 Result<Namespace> Namespace::make(const End& end) {
+  allow_cubic();
   Namespace made;
   Result<void> done;
   // A thread of its own changes its namespace; this one stays where it is.

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "net/address.h"
 
@@ -84,6 +85,11 @@ void TlsPeer::accept_all() {
 }
 
 void TlsPeer::serve(int socket) {
+  // OpenSSL's socket BIO writes without MSG_NOSIGNAL: a client that is gone must not end us all.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   net::Fd owned(socket);
   const timeval patience{kPatienceSeconds, 0};
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));

@@ -184,31 +184,34 @@ Result<std::vector<Variant>> middlebox(const ScenarioOptions& o) {
 }
 
 Result<std::vector<Variant>> fragments(const ScenarioOptions& o) {
-  constexpr size_t kMtu = 1280;
-  constexpr size_t kLargest = kMtu - 20 - 8;  // the IP and UDP headers
   struct Method {
     const char* name;
     uint16_t method;
     uint16_t additional;
-    size_t largest;
+    bool ike_fragments;
   };
   constexpr std::array kMethods{
-      Method{"curve25519", kIkeCurve25519, 0, 0},
-      Method{"mlkem768 alone in IKE_SA_INIT", kIkeMlKem768, 0, 0},
-      Method{"curve25519, then mlkem768 in one message", kIkeCurve25519, kIkeMlKem768, 0},
-      Method{"curve25519, then mlkem768 in IKE fragments", kIkeCurve25519, kIkeMlKem768, kLargest}};
+      Method{"curve25519", kIkeCurve25519, 0, false},
+      Method{"mlkem768 alone in IKE_SA_INIT", kIkeMlKem768, 0, false},
+      Method{"curve25519, then mlkem768 in one message", kIkeCurve25519, kIkeMlKem768, false},
+      Method{"curve25519, then mlkem768 in IKE fragments", kIkeCurve25519, kIkeMlKem768, true}};
   std::vector<Variant> out;
-  for (const bool pass : {true, false}) {
-    for (const Method& method : kMethods) {
-      auto steps = ike_steps(method.method, method.additional, method.largest);
-      if (!steps) return std::unexpected(steps.error());
-      Variant made;
-      made.name = std::format("{}; IP fragments {}", method.name, pass ? "pass" : "are dropped");
-      made.link = usual(o);
-      made.link.up.fragments = made.link.down.fragments = pass;
-      made.ends = {kMtu, kMtu};
-      made.exchange = std::move(*steps);
-      out.push_back(std::move(made));
+  for (const size_t mtu : {size_t{1280}, size_t{576}}) {
+    for (const bool pass : {true, false}) {
+      for (const Method& method : kMethods) {
+        const size_t largest = mtu - 20 - 8;  // the IP and UDP headers
+        auto steps =
+            ike_steps(method.method, method.additional, method.ike_fragments ? largest : 0);
+        if (!steps) return std::unexpected(steps.error());
+        Variant made;
+        made.name = std::format("{} bytes, {}; IP fragments {}", mtu, method.name,
+                                pass ? "pass" : "are dropped");
+        made.link = usual(o);
+        made.link.up.fragments = made.link.down.fragments = pass;
+        made.ends = {mtu, mtu};
+        made.exchange = std::move(*steps);
+        out.push_back(std::move(made));
+      }
     }
   }
   return out;
