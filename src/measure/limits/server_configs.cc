@@ -74,6 +74,7 @@ std::string apache_config(const ServerFiles& files, const ServerPorts& ports,
       "ErrorLog {0}/apache-error.log\n"
       "LoadModule mpm_event_module {1}/mod_mpm_event.so\n"
       "LoadModule authz_core_module {1}/mod_authz_core.so\n"
+      "LoadModule dir_module {1}/mod_dir.so\n"
       "LoadModule ssl_module {1}/mod_ssl.so\n"
       "LoadModule http2_module {1}/mod_http2.so\n"
       "Listen 127.0.0.1:{2}\n"
