@@ -239,7 +239,11 @@ class AwslcX25519 final : public KeyAgreement {
 class Awslc final : public Provider {
  public:
   explicit Awslc(LibraryPtr library) : library_(std::move(library)) {}
-  ProviderFacts facts() const override { return {"AWS-LC", library_->call.version()}; }
+  ProviderFacts facts() const override {
+    std::string_view version = library_->call.version();  // "AWS-LC 5.1.0"
+    if (version.starts_with("AWS-LC ")) version.remove_prefix(7);
+    return {"AWS-LC", std::string(version)};
+  }
   std::vector<Algorithm> algorithms() const override {
     std::vector<Algorithm> all{algorithm_of("X25519")};
     for (const auto& id : kKems) all.push_back(algorithm_of(id.name));
