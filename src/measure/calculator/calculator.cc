@@ -53,8 +53,8 @@ class Builder {
   }
   void add(std::string name, std::string unit, double before, double after,
            std::vector<std::string> sources, bool result = false) {
-    out_.groups.back().terms.push_back({std::move(name), std::move(unit), before, after, result,
-                                        std::move(sources)});
+    out_.groups.back().terms.push_back(
+        {std::move(name), std::move(unit), before, after, result, std::move(sources)});
   }
   void add_figure(std::string name, const Figure SideFigures::*member) {
     const Figure& b = before_.*member;
@@ -114,7 +114,8 @@ class Builder {
         {"the same flights without Certificate and CertificateVerify, with 6 bytes of "
          "pre_shared_key (RFC 8446 2.2, 4.2.11)"});
     add("received by the server, full handshake", "B", &SideCosts::in_full, flights());
-    if (tokens()) add("received in tokens, one connection", "B", &SideCosts::in_tokens, token_sources());
+    if (tokens())
+      add("received in tokens, one connection", "B", &SideCosts::in_tokens, token_sources());
     add("sent in answers, one connection", "B", &SideCosts::responses,
         {"requests_per_connection x response_bytes"});
     add("handshakes sent", "GB a month", gigabytes(b_.out_mean), gigabytes(a_.out_mean),
@@ -179,14 +180,16 @@ class Builder {
       const ChainRecord& chain = *side->flight.chain;
       for (const std::string& key : {chain.intermediate_algorithm, chain.root_algorithm}) {
         if (key.starts_with("RSA-")) {
-          add_note("RSA certificates are verified with PKCS #1 v1.5; the figure is PSS's, which "
-                   "does the same modular exponentiation");
+          add_note(
+              "RSA certificates are verified with PKCS #1 v1.5; the figure is PSS's, which "
+              "does the same modular exponentiation");
         }
       }
     }
   }
   void add_note(std::string note) {
-    if (std::ranges::find(out_.notes, note) == out_.notes.end()) out_.notes.push_back(std::move(note));
+    if (std::ranges::find(out_.notes, note) == out_.notes.end())
+      out_.notes.push_back(std::move(note));
   }
 
   std::vector<std::string> token_sources() const {

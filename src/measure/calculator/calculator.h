@@ -17,7 +17,7 @@ struct Term {
   std::string unit;  // "us", "ms", "B", "GB a month", "cores", "a month"
   double before = 0;
   double after = 0;
-  bool result = false;  // what people came for; the others are its parts
+  bool result = false;               // what people came for; the others are its parts
   std::vector<std::string> sources;  // figures of records, or the formula
 };
 
@@ -27,9 +27,9 @@ struct TermGroup {
 };
 
 struct Calculation {
-  std::vector<TermGroup> groups;         // latency, bytes, cores, money
-  std::vector<std::string> notes;      // about this calculation
-  std::vector<std::string> left_out;   // what it does not contain
+  std::vector<TermGroup> groups;      // latency, bytes, cores, money
+  std::vector<std::string> notes;     // about this calculation
+  std::vector<std::string> left_out;  // what it does not contain
 };
 
 Result<Calculation> calculate(const Inputs& inputs, const Figures& figures);

@@ -50,7 +50,9 @@ std::string plain_name(std::string_view name) {
 }
 
 Figures::Figures(std::vector<Record> records, std::string provider, bool allow_withheld)
-    : records_(std::move(records)), provider_(std::move(provider)), allow_withheld_(allow_withheld) {
+    : records_(std::move(records)),
+      provider_(std::move(provider)),
+      allow_withheld_(allow_withheld) {
   std::ranges::reverse(records_);
 }
 
@@ -73,9 +75,10 @@ Result<Figures::Found> Figures::suite(std::string_view track, std::string_view n
     }
   }
   if (!withheld.empty()) {
-    return fail("{} of track {} is withheld: {}; measure again with 'pqcost run {}', or allow it "
-                "with --allow-withheld",
-                name, track, withheld, track);
+    return fail(
+        "{} of track {} is withheld: {}; measure again with 'pqcost run {}', or allow it "
+        "with --allow-withheld",
+        name, track, withheld, track);
   }
   return fail("no record has {} by {} in track {} ({}): measure it with 'pqcost run {}'", name,
               provider_, track, listed(there), track);
@@ -115,8 +118,9 @@ Result<Figure> Figures::encrypt_byte() const {
   const PhaseRecord* p = find_phase(*found->suite, "Encrypt");
   const auto size = found->suite->sizes.find("plaintext");
   if (p == nullptr || size == found->suite->sizes.end() || size->second == 0) {
-    return fail("AES-256-GCM of track bulk has no phase Encrypt with a plaintext size: measure it "
-                "with 'pqcost run bulk'");
+    return fail(
+        "AES-256-GCM of track bulk has no phase Encrypt with a plaintext size: measure it "
+        "with 'pqcost run bulk'");
   }
   return figure_of(*found->record, *found->suite, "bulk",
                    std::format("Encrypt.mean_us / {}", size->second),
@@ -143,10 +147,11 @@ Result<Figures::Flight> Figures::flight(std::string_view chain, std::string_view
       }
     }
   }
-  return fail("no record has a first flight of chain {}{} over {} with {} ({}): measure it with "
-              "'pqcost run chains'",
-              in_quotes(chain), client_certificate ? " with client certificates" : "", transport,
-              group, listed(there));
+  return fail(
+      "no record has a first flight of chain {}{} over {} with {} ({}): measure it with "
+      "'pqcost run chains'",
+      in_quotes(chain), client_certificate ? " with client certificates" : "", transport, group,
+      listed(there));
 }
 
 Result<Figures::Token> Figures::token(std::string_view name) const {

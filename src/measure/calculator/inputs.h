@@ -9,8 +9,8 @@
 
 namespace pqedge::measure {
 
-// One side of the comparison. Names are the record's: a group of the tls track, a chain of `chains`,
-// a token of `tokens`; "none": no token.
+// One side of the comparison. Names are the record's: a group of the tls track, a chain of
+// `chains`, a token of `tokens`; "none": no token.
 struct CryptoChoice {
   std::string group;
   std::string chain;
@@ -23,15 +23,15 @@ struct Inputs {
   double early_data = 0;           // share of those that send their request as 0-RTT
   double client_certificates = 0;  // share of full handshakes with one
   double requests_per_connection = 1;
-  double token_share = 1;          // of requests that carry a token
-  double response_bytes = 0;       // of one answer
+  double token_share = 1;     // of requests that carry a token
+  double response_bytes = 0;  // of one answer
   double rtt_ms = 0;
   double loss = 0;                 // share of packets
   double initial_window = 10;      // segments (RFC 6928)
   double segment = 1460;           // bytes of payload
   double egress_price_per_gb = 0;  // a GB is 10^9 bytes; 0: not asked for
   double core_price_per_hour = 0;
-  std::string http = "2";          // "1.1", "2", "3"
+  std::string http = "2";  // "1.1", "2", "3"
   CryptoChoice before{"X25519", "ECDSA P-256", "none"};
   CryptoChoice after{"X25519MLKEM768", "ECDSA P-256", "none"};
 };

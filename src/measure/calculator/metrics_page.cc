@@ -108,9 +108,10 @@ Result<std::vector<std::string>> inputs_from_metrics(const MetricsPage& page, do
   if (start.empty()) return fail("the metrics have no process_start_time_seconds: not of a pqedge");
   const double seconds = read_at - start.front().value;
   if (seconds < 60) {
-    return fail("the metrics cover {:.0f} s: a rate takes a minute at least; if this is a saved "
-                "page, its file's time must be that of the page",
-                seconds);
+    return fail(
+        "the metrics cover {:.0f} s: a rate takes a minute at least; if this is a saved "
+        "page, its file's time must be that of the page",
+        seconds);
   }
   const double handshakes = page.sum("pqedge_tls_handshakes_total");
   if (handshakes == 0) return fail("the metrics count no TLS handshake");
@@ -128,19 +129,21 @@ Result<std::vector<std::string>> inputs_from_metrics(const MetricsPage& page, do
   for (const auto& [version, count] : versions) requests += count;
   if (requests > 0) {
     inputs.requests_per_connection = requests / handshakes;
-    const auto most = std::ranges::max_element(versions, {}, [](const auto& v) { return v.second; });
+    const auto most =
+        std::ranges::max_element(versions, {}, [](const auto& v) { return v.second; });
     inputs.http = most->first == "HTTP/3" ? "3" : most->first == "HTTP/2" ? "2" : "1.1";
-    said.push_back(std::format(
-        "requests_per_connection {:.4g}, http {}: {:.0f} requests, {:.0f} % of them {} "
-        "(pqedge_request_duration_seconds)",
-        inputs.requests_per_connection, inputs.http, requests, 100 * share(most->second, requests),
-        most->first));
+    said.push_back(
+        std::format("requests_per_connection {:.4g}, http {}: {:.0f} requests, {:.0f} % of them {} "
+                    "(pqedge_request_duration_seconds)",
+                    inputs.requests_per_connection, inputs.http, requests,
+                    100 * share(most->second, requests), most->first));
   }
   for (const auto& [group, count] : page.sum_by("pqedge_tls_handshakes_total", "group")) {
     if (count > 0) {
-      said.push_back(std::format("{:.1f} % of its handshakes used {}; 'before' and 'after' compare "
-                                 "all with one group each",
-                                 100 * share(count, handshakes), group));
+      said.push_back(
+          std::format("{:.1f} % of its handshakes used {}; 'before' and 'after' compare "
+                      "all with one group each",
+                      100 * share(count, handshakes), group));
     }
   }
   return said;

@@ -30,8 +30,8 @@ class MetricsPage {
   std::map<std::string, std::vector<Sample>, std::less<>> series_;
 };
 
-// A file, or an http:// or https:// address that is asked once. `read_at` is when the page was made:
-// now, or the file's time (seconds since 1970).
+// A file, or an http:// or https:// address that is asked once. `read_at` is when the page was
+// made: now, or the file's time (seconds since 1970).
 struct FetchedPage {
   std::string text;
   double read_at = 0;

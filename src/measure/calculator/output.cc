@@ -43,8 +43,8 @@ Json inputs_json(const Inputs& inputs) {
 }  // namespace
 
 std::string to_text(const Inputs& inputs, const Calculation& calculation) {
-  std::string out = "before: " + choice_text(inputs.before) + "\nafter:  " +
-                    choice_text(inputs.after) + "\nhttp:   " + inputs.http + '\n';
+  std::string out = "before: " + choice_text(inputs.before) +
+                    "\nafter:  " + choice_text(inputs.after) + "\nhttp:   " + inputs.http + '\n';
   for (const NumberKey& key : number_keys()) {
     out += std::format("{}{} = {:g}", &key == number_keys().data() ? "inputs: " : ", ", key.name,
                        inputs.*key.member);
@@ -52,8 +52,11 @@ std::string to_text(const Inputs& inputs, const Calculation& calculation) {
   out += '\n';
   std::vector<std::string> sources;
   for (const TermGroup& group : calculation.groups) {
-    TextTable table({{""}, {"before", TextTable::Align::right}, {"after", TextTable::Align::right},
-                     {"change", TextTable::Align::right}, {"from"}});
+    TextTable table({{""},
+                     {"before", TextTable::Align::right},
+                     {"after", TextTable::Align::right},
+                     {"change", TextTable::Align::right},
+                     {"from"}});
     for (const Term& term : group.terms) {
       std::string from;
       for (const std::string& source : term.sources) {
@@ -79,8 +82,12 @@ std::string to_json(const Inputs& inputs, const Calculation& calculation) {
   for (const TermGroup& group : calculation.groups) {
     Json terms = Json::array();
     for (const Term& t : group.terms) {
-      terms.push_back({{"name", t.name}, {"unit", t.unit}, {"before", t.before},
-                       {"after", t.after}, {"result", t.result}, {"sources", t.sources}});
+      terms.push_back({{"name", t.name},
+                       {"unit", t.unit},
+                       {"before", t.before},
+                       {"after", t.after},
+                       {"result", t.result},
+                       {"sources", t.sources}});
     }
     json["groups"].push_back({{"title", group.title}, {"terms", std::move(terms)}});
   }

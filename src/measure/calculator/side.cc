@@ -41,16 +41,17 @@ size_t part(const FlightRecord& flight, const char* name) {
   return it == flight.parts.end() ? 0 : it->second;
 }
 
-// ---- bytes ----------------------------------------------------------------------------------------
+// ---- bytes
+// ----------------------------------------------------------------------------------------
 
-// A server that resumes sends no Certificate and no CertificateVerify (RFC 8446 2.2), and 6 bytes of
-// pre_shared_key in its ServerHello (4.2.11). Records or packets are taken in proportion.
+// A server that resumes sends no Certificate and no CertificateVerify (RFC 8446 2.2), and 6 bytes
+// of pre_shared_key in its ServerHello (4.2.11). Records or packets are taken in proportion.
 double resumed_flight(const FlightRecord& flight, bool quic) {
   const double frame = static_cast<double>(part(flight, quic ? "QUIC packets" : "TLS records"));
   const double messages = static_cast<double>(flight.server_flight) - frame;
-  const double kept = static_cast<double>(part(flight, "ServerHello") + 6 +
-                                          part(flight, "EncryptedExtensions") +
-                                          part(flight, "Finished"));
+  const double kept =
+      static_cast<double>(part(flight, "ServerHello") + 6 + part(flight, "EncryptedExtensions") +
+                          part(flight, "Finished"));
   return messages <= 0 ? kept : kept + frame * kept / messages;
 }
 
@@ -73,14 +74,15 @@ double token_bytes(const Inputs& inputs, const TokenRecord& token) {
   return first + (requests - 1) * size(token.following_request, coder);
 }
 
-// ---- latency --------------------------------------------------------------------------------------
+// ---- latency
+// --------------------------------------------------------------------------------------
 
 struct Path {
-  double rtt;        // milliseconds
+  double rtt;  // milliseconds
   double loss;
-  double segment;    // bytes
-  size_t window;     // bytes, before anything was acknowledged
-  double connect;    // round trips before the first byte of TLS
+  double segment;  // bytes
+  size_t window;   // bytes, before anything was acknowledged
+  double connect;  // round trips before the first byte of TLS
 };
 
 Path path_of(const Inputs& inputs, const FlightRecord& flight) {
@@ -162,8 +164,7 @@ void add_latency(const Inputs& inputs, const SideFigures& f, SideCosts& c) {
 
 void add_cpu(const Inputs& inputs, const SideFigures& f, SideCosts& c) {
   c.cpu_full = f.exchange_server.value + f.sign.value;
-  c.cpu_client_certificate =
-      f.verify.value + f.verify_leaf.value + f.verify_intermediate.value;
+  c.cpu_client_certificate = f.verify.value + f.verify_leaf.value + f.verify_intermediate.value;
   c.cpu_resumed = f.exchange_server.value;  // psk_dhe_ke (RFC 8446 4.2.9): keys are exchanged anew
   c.cpu_tokens = inputs.requests_per_connection * inputs.token_share * f.token_verify.value;
   c.cpu_records = c.responses * f.encrypt_byte.value;
@@ -178,8 +179,8 @@ void add_bytes(const Inputs& inputs, const SideFigures& f, SideCosts& c) {
   const FlightRecord& plain = *f.flight.flight;
   const FlightRecord& mutual = f.mutual ? *f.mutual->flight : plain;
   const auto mixed = [p](double without, double with) { return (1 - p) * without + p * with; };
-  c.out_full = mixed(static_cast<double>(plain.server_flight),
-                     static_cast<double>(mutual.server_flight));
+  c.out_full =
+      mixed(static_cast<double>(plain.server_flight), static_cast<double>(mutual.server_flight));
   c.out_resumed = resumed_flight(plain, quic);
   c.out_mean = (1 - inputs.resumption) * c.out_full + inputs.resumption * c.out_resumed;
   c.in_full = mixed(hello_bytes(plain, quic) + static_cast<double>(plain.client_flight),
@@ -210,8 +211,7 @@ Result<SideFigures> gather(const Inputs& inputs, const CryptoChoice& choice,
   if (choice.token != "none") {
     g.take(f.token, figures.token(choice.token));
     if (f.token) {
-      g.take(f.token_verify,
-             figures.signature(token_key(f.token->token->algorithm), "Verify"));
+      g.take(f.token_verify, figures.signature(token_key(f.token->token->algorithm), "Verify"));
     }
   }
   if (inputs.response_bytes > 0) g.take(f.encrypt_byte, figures.encrypt_byte());

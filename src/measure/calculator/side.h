@@ -11,7 +11,7 @@ namespace pqedge::measure {
 
 // Microseconds are means: what a machine pays in the long run adds up by means, not by medians.
 struct SideFigures {
-  Figure exchange;             // both sides of the key exchange
+  Figure exchange;  // both sides of the key exchange
   Figure exchange_server;
   Figure sign;                 // CertificateVerify
   Figure verify;               // CertificateVerify, by the peer
@@ -21,7 +21,7 @@ struct SideFigures {
   std::optional<Figures::Flight> mutual;  // with client certificates, when they are asked for
   std::optional<Figures::Token> token;
   Figure token_verify;
-  Figure encrypt_byte;         // when answers have a size
+  Figure encrypt_byte;  // when answers have a size
 };
 
 Result<SideFigures> gather(const Inputs& inputs, const CryptoChoice& choice,

@@ -17,14 +17,18 @@ using Json = nlohmann::ordered_json;
 
 // One word of a phase's name, and CycloneDX's word for the function.
 struct Function {
-  std::string_view word;      // "KEM keygen" ends in it, whatever the case
+  std::string_view word;  // "KEM keygen" ends in it, whatever the case
   std::string_view function;
 };
 constexpr Function kFunctions[] = {
-    {"keygen", "keygen"},           {"encapsulate", "encapsulate"},
-    {"decapsulate", "decapsulate"}, {"derive", "keyderive"},
-    {"sign", "sign"},               {"verify", "verify"},
-    {"encrypt", "encrypt"},         {"decrypt", "decrypt"},
+    {"keygen", "keygen"},
+    {"encapsulate", "encapsulate"},
+    {"decapsulate", "decapsulate"},
+    {"derive", "keyderive"},
+    {"sign", "sign"},
+    {"verify", "verify"},
+    {"encrypt", "encrypt"},
+    {"decrypt", "decrypt"},
 };
 
 const Function* function_of(const PhaseRecord& phase) {
@@ -163,8 +167,9 @@ class Bom {
                             '/' + suite.provider_version;
     Asset& a = asset(ref, suite.name, suite);
     const bool both = !parts.kem.empty() && !parts.classical.empty();
-    a.component["cryptoProperties"] =
-        algorithm_properties(both ? "combiner" : parts.kem.empty() ? "key-agree" : "kem");
+    a.component["cryptoProperties"] = algorithm_properties(both                ? "combiner"
+                                                           : parts.kem.empty() ? "key-agree"
+                                                                               : "kem");
     add_property(a, "protocol", track.name);
     add_property(a, "family", suite.family);
     if (suite.code_point) add_property(a, "code_point", std::to_string(*suite.code_point));

@@ -91,8 +91,8 @@ class Checker {
   void rules(const PhaseRecord& phase) {
     rules(phase.figures);
     if (!phase.samples_us.empty() && phase.samples_us.size() != phase.figures.iterations) {
-      fail_here("samples_us", std::format("are {}, but iterations says {}",
-                                          phase.samples_us.size(), phase.figures.iterations));
+      fail_here("samples_us", std::format("are {}, but iterations says {}", phase.samples_us.size(),
+                                          phase.figures.iterations));
     }
   }
   void rules(const SuiteRecord& suite);
@@ -106,8 +106,11 @@ void Checker::rules(const Summary& s) {
   if (s.iterations == 0) return fail_here("iterations", "is 0: nothing was measured");
   const double p99 = s.p99_us.value_or(s.max_us);
   const std::array<std::pair<std::string_view, double>, 5> ascending = {
-      {{"min_us", s.min_us}, {"median_us", s.median_us}, {"p95_us", s.p95_us},
-       {s.p99_us ? "p99_us" : "max_us", p99}, {"max_us", s.max_us}}};
+      {{"min_us", s.min_us},
+       {"median_us", s.median_us},
+       {"p95_us", s.p95_us},
+       {s.p99_us ? "p99_us" : "max_us", p99},
+       {"max_us", s.max_us}}};
   for (size_t i = 1; i < ascending.size(); ++i) {
     const auto& [before, low] = ascending[i - 1];
     const auto& [name, high] = ascending[i];
@@ -137,8 +140,8 @@ void Checker::rules(const SuiteRecord& suite) {
   double sum = 0;
   for (const PhaseRecord& phase : suite.phases) sum += phase.weight * phase.figures.mean_us;
   if (!near(suite.composed->mean_us, sum, kSumTolerance)) {
-    fail_here("composed.mean_us",
-              std::format("is {}, but the phases by weight add to {}", suite.composed->mean_us, sum));
+    fail_here("composed.mean_us", std::format("is {}, but the phases by weight add to {}",
+                                              suite.composed->mean_us, sum));
   }
 }
 

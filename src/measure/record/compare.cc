@@ -32,11 +32,11 @@ std::vector<double> composed_samples(const SuiteRecord& suite) {
   std::vector<PhaseSamples> phases;
   for (const PhaseRecord& p : suite.phases) {
     if (p.samples_us.empty() || p.weight != std::floor(p.weight) || p.weight > 100) return {};
-    const Side side = p.side == "client" ? Side::client
+    const Side side = p.side == "client"   ? Side::client
                       : p.side == "server" ? Side::server
                                            : Side::both;
-    phases.push_back({{.name = p.name, .side = side, .weight = static_cast<unsigned>(p.weight)},
-                      p.samples_us});
+    phases.push_back(
+        {{.name = p.name, .side = side, .weight = static_cast<unsigned>(p.weight)}, p.samples_us});
   }
   if (phases.empty()) return {};
   cut_to_shortest(phases);
@@ -139,8 +139,8 @@ void compare_hosts(std::span<const Record* const> a, std::span<const Record* con
     const auto before = values(a, fact);
     const auto after = values(b, fact);
     if (before != after) {
-      to.notes.push_back(std::format("{}: {} before, {} after", what, joined(before),
-                                     joined(after)));
+      to.notes.push_back(
+          std::format("{}: {} before, {} after", what, joined(before), joined(after)));
     }
   }
 }
@@ -201,8 +201,7 @@ Estimate by_one_run(const Seen& a, const Seen& b) {
   Estimate e;
   const bool samples = a.samples.size() > 1 && b.samples.size() > 1;
   e.ratio = samples ? ratio_of_medians(a.samples, b.samples) : by_means(*a.figures, *b.figures);
-  const double wider =
-      1 + drift(a.record->environment.noise, b.record->environment.noise);
+  const double wider = 1 + drift(a.record->environment.noise, b.record->environment.noise);
   e.ratio.ci95.first /= wider;
   e.ratio.ci95.second *= wider;
   e.evidence = std::format(
@@ -274,8 +273,7 @@ std::string growth(const SuiteRecord& a, const SuiteRecord& b) {
 
 Finding judge_figure(const Key& key, const std::vector<Seen>& all_a, const std::vector<Seen>& all_b,
                      double threshold) {
-  Finding f{.track = key.track, .suite = key.suite, .provider = key.provider,
-            .figure = key.figure};
+  Finding f{.track = key.track, .suite = key.suite, .provider = key.provider, .figure = key.figure};
   std::string withheld;
   const auto a = kept(all_a, withheld);
   const auto b = kept(all_b, withheld);
@@ -299,7 +297,8 @@ Finding judge_figure(const Key& key, const std::vector<Seen>& all_a, const std::
   return f;
 }
 
-// ---- bytes ----------------------------------------------------------------------------------------
+// ---- bytes
+// ----------------------------------------------------------------------------------------
 
 // The latest run's, by track and suite: bytes depend on neither host nor provider.
 std::map<std::pair<std::string, std::string>, size_t> wire_bytes(std::span<const Record> records) {
@@ -352,7 +351,9 @@ void compare_figures(const Figures& a, const Figures& b, double threshold, Compa
     if (it != b.end()) {
       to.findings.push_back(judge_figure(key, runs, it->second, threshold));
     } else {
-      to.findings.push_back({.track = key.track, .suite = key.suite, .provider = key.provider,
+      to.findings.push_back({.track = key.track,
+                             .suite = key.suite,
+                             .provider = key.provider,
                              .figure = key.figure,
                              .evidence = "not measured after with this provider"});
     }

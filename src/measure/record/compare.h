@@ -19,7 +19,7 @@ struct Finding {
   std::string provider;
   std::string figure;  // "composed", a phase's name, or "wire bytes"
   Verdict verdict = Verdict::cannot_tell;
-  double before = 0;   // microseconds (medians over the runs), or bytes
+  double before = 0;  // microseconds (medians over the runs), or bytes
   double after = 0;
   std::optional<Ratio> ratio;  // after over before, with the interval that the verdict rests on
   std::string evidence;        // how the interval was made, or why nothing can be told

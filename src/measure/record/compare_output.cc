@@ -30,13 +30,19 @@ void add_row(TextTable& table, const Finding& f) {
 
 std::string to_text(const Comparison& c, const CompareOptions& options) {
   using Align = TextTable::Align;
-  std::string out = std::format("{} (threshold {:g} %)\n", verdict_name(c.verdict),
-                                options.threshold_percent);
+  std::string out =
+      std::format("{} (threshold {:g} %)\n", verdict_name(c.verdict), options.threshold_percent);
   for (const std::string& reason : c.reasons) out += "cannot tell: " + reason + '\n';
   for (const std::string& note : c.notes) out += "note: " + note + '\n';
   if (c.findings.empty()) return out;
-  TextTable table({{"verdict"}, {"track"}, {"suite"}, {"provider"}, {"figure"},
-                   {"before", Align::right}, {"after", Align::right}, {"change (interval)"},
+  TextTable table({{"verdict"},
+                   {"track"},
+                   {"suite"},
+                   {"provider"},
+                   {"figure"},
+                   {"before", Align::right},
+                   {"after", Align::right},
+                   {"change (interval)"},
                    {"evidence"}});
   for (const Verdict v : {Verdict::regression, Verdict::cannot_tell, Verdict::none}) {
     for (const Finding& f : c.findings) {
@@ -53,8 +59,11 @@ std::string to_json(const Comparison& c, const CompareOptions& options) {
                {"notes", c.notes},
                {"findings", Json::array()}};
   for (const Finding& f : c.findings) {
-    Json j = {{"verdict", verdict_name(f.verdict)}, {"track", f.track}, {"suite", f.suite},
-              {"provider", f.provider},             {"figure", f.figure}};
+    Json j = {{"verdict", verdict_name(f.verdict)},
+              {"track", f.track},
+              {"suite", f.suite},
+              {"provider", f.provider},
+              {"figure", f.figure}};
     if (f.before > 0) j["before"] = f.before;
     if (f.after > 0) j["after"] = f.after;
     j["unit"] = f.figure == "wire bytes" ? "B" : "us";

@@ -49,9 +49,8 @@ class Rows {
   }
   void add(std::string_view item, std::string_view figure, double value, std::string_view unit,
            std::string_view iterations = {}) {
-    out_ += run_ + subject_ + text_cell(item) + ',' + text_cell(figure) + ',' +
-            number_cell(value) + ',' + std::string(unit) + ',' + std::string(iterations) + ',' +
-            withheld_ + "\r\n";
+    out_ += run_ + subject_ + text_cell(item) + ',' + text_cell(figure) + ',' + number_cell(value) +
+            ',' + std::string(unit) + ',' + std::string(iterations) + ',' + withheld_ + "\r\n";
   }
   void add_count(std::string_view item, std::string_view figure, size_t value,
                  std::string_view unit) {

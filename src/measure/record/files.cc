@@ -30,7 +30,7 @@ Result<void> write_all(int fd, std::string_view text, const std::string& path) {
 class Temporary {
  public:
   explicit Temporary(const std::string& path) : name_(path + '.' + new_record_id().substr(0, 12)) {
-    struct stat info{};
+    struct stat info {};
     const bool there = ::stat(path.c_str(), &info) == 0;
     fd_ = net::Fd(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (fd_ && there) ::fchmod(fd_.get(), info.st_mode & 0777);
@@ -66,7 +66,7 @@ void sync_folder_of(const std::string& path) {
 
 Result<void> write_file(const std::string& path, std::string_view text) {
   if (path == "-") return write_all(STDOUT_FILENO, text, "standard output");
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     const net::Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!fd) return fail_errno(errno, "cannot write {}", path);

@@ -55,8 +55,8 @@ struct Series {
   SeriesKey key;
   std::string host_name;
   bool baseline = false;
-  std::vector<SeriesPoint> points;          // by date
-  std::optional<Range> median_us;           // only from Range::kLeastRuns points that count
+  std::vector<SeriesPoint> points;  // by date
+  std::optional<Range> median_us;   // only from Range::kLeastRuns points that count
   std::optional<Range> ratio_to_baseline;
 };
 

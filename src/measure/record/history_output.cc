@@ -56,16 +56,16 @@ std::string change_range_text(const std::optional<Range>& range) {
 }
 
 void add_series(TextTable& table, const Series& s) {
-  const auto counted = std::ranges::count_if(
-      s.points, [](const SeriesPoint& p) { return p.withheld.empty(); });
+  const auto counted =
+      std::ranges::count_if(s.points, [](const SeriesPoint& p) { return p.withheld.empty(); });
   const SeriesPoint& latest = s.points.back();
   std::string change = s.baseline ? "baseline" : change_range_text(s.ratio_to_baseline);
   if (change.empty() && latest.ratio_to_baseline) {
     change = change_text(*latest.ratio_to_baseline) + ", one run";
   }
-  const std::string shown =
-      s.median_us ? range_text(s.median_us)
-                  : std::format("{} runs, fewer than the {} of a range", counted, Range::kLeastRuns);
+  const std::string shown = s.median_us ? range_text(s.median_us)
+                                        : std::format("{} runs, fewer than the {} of a range",
+                                                      counted, Range::kLeastRuns);
   table.add({s.key.track, s.key.suite, s.key.figure, s.key.provider + ' ' + s.key.provider_version,
              s.key.code, shown, change,
              latest.withheld.empty() ? time_text(latest.median_us) : "withheld", latest.date,
@@ -86,15 +86,28 @@ void add_points(TextTable& table, const Series& s) {
 }
 
 TextTable points_table() {
-  return TextTable({{"figure"}, {"provider"}, {"code"}, {"date"}, {"commit"},
-                    {"median", Align::right}, {"since the run before", Align::right},
-                    {"to the baseline", Align::right}, {"remark"}});
+  return TextTable({{"figure"},
+                    {"provider"},
+                    {"code"},
+                    {"date"},
+                    {"commit"},
+                    {"median", Align::right},
+                    {"since the run before", Align::right},
+                    {"to the baseline", Align::right},
+                    {"remark"}});
 }
 
 TextTable series_table() {
-  return TextTable({{"track"}, {"suite"}, {"figure"}, {"provider"}, {"code"},
-                    {"median of runs (range)"}, {"change to the baseline"},
-                    {"latest", Align::right}, {"of"}, {"commit"}});
+  return TextTable({{"track"},
+                    {"suite"},
+                    {"figure"},
+                    {"provider"},
+                    {"code"},
+                    {"median of runs (range)"},
+                    {"change to the baseline"},
+                    {"latest", Align::right},
+                    {"of"},
+                    {"commit"}});
 }
 
 Json range_json(const Range& r) {
@@ -102,17 +115,24 @@ Json range_json(const Range& r) {
 }
 
 Json series_json(const Series& s) {
-  Json j = {{"host", s.host_name},          {"host_id", s.key.host_id},
-            {"track", s.key.track},         {"suite", s.key.suite},
-            {"figure", s.key.figure},       {"provider", s.key.provider},
+  Json j = {{"host", s.host_name},
+            {"host_id", s.key.host_id},
+            {"track", s.key.track},
+            {"suite", s.key.suite},
+            {"figure", s.key.figure},
+            {"provider", s.key.provider},
             {"provider_version", s.key.provider_version},
-            {"code", s.key.code},           {"baseline", s.baseline}};
+            {"code", s.key.code},
+            {"baseline", s.baseline}};
   if (s.median_us) j["median_us"] = range_json(*s.median_us);
   if (s.ratio_to_baseline) j["ratio_to_baseline"] = range_json(*s.ratio_to_baseline);
   j["points"] = Json::array();
   for (const SeriesPoint& p : s.points) {
-    Json point = {{"date", p.date}, {"commit", p.commit}, {"record", p.record_id},
-                  {"file", p.path}, {"median_us", p.median_us}};
+    Json point = {{"date", p.date},
+                  {"commit", p.commit},
+                  {"record", p.record_id},
+                  {"file", p.path},
+                  {"median_us", p.median_us}};
     if (p.ratio_to_baseline) point["ratio_to_baseline"] = *p.ratio_to_baseline;
     if (!p.withheld.empty()) point["withheld"] = p.withheld;
     j["points"].push_back(std::move(point));
@@ -149,8 +169,12 @@ std::string history_json(const History& history, const HistoryFilter& filter) {
   for (const HistoryEntry& e : history.entries) {
     const Environment& env = e.record.environment;
     if (!wanted(filter, env.host.name, env.host.id)) continue;
-    Json run = {{"date", env.date},      {"host", env.host.name}, {"host_id", env.host.id},
-                {"commit", env.commit},  {"record", e.record.id}, {"file", e.path},
+    Json run = {{"date", env.date},
+                {"host", env.host.name},
+                {"host_id", env.host.id},
+                {"commit", env.commit},
+                {"record", e.record.id},
+                {"file", e.path},
                 {"complete", e.record.complete}};
     if (e.record.withheld) run["withheld"] = e.record.withheld->reason;
     json["runs"].push_back(std::move(run));

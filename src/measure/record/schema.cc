@@ -105,10 +105,11 @@ Json type_of(Json& definitions) {
   } else if constexpr (std::same_as<T, double>) {
     return {{"type", "number"}, {"minimum", 0}};
   } else if constexpr (std::same_as<T, std::pair<double, double>>) {
-    return {{"type", "array"},
-            {"prefixItems", Json::array({type_of<double>(definitions), type_of<double>(definitions)})},
-            {"items", false},
-            {"minItems", 2}};
+    return {
+        {"type", "array"},
+        {"prefixItems", Json::array({type_of<double>(definitions), type_of<double>(definitions)})},
+        {"items", false},
+        {"minItems", 2}};
   } else if constexpr (is_list<T>) {
     return {{"type", "array"}, {"items", type_of<typename T::value_type>(definitions)}};
   } else if constexpr (is_map<T>) {

@@ -33,10 +33,10 @@ Section about(const Record& record) {
   line(std::format("Pinned to {}; clock {}, step {:.3g} ns, {:.3g} ns a reading",
                    e.pinned_core ? "core " + std::to_string(*e.pinned_core) : "no core",
                    e.clock_source, e.clock_resolution_ns, e.clock_overhead_ns));
-  line(std::format("Steal {:.2f} %, load {:.2f} before and {:.2f} after, reference loop spread "
-                   "{:.2f} %",
-                   e.noise.steal_percent, e.noise.load_before, e.noise.load_after,
-                   e.noise.spread_percent));
+  line(std::format(
+      "Steal {:.2f} %, load {:.2f} before and {:.2f} after, reference loop spread "
+      "{:.2f} %",
+      e.noise.steal_percent, e.noise.load_before, e.noise.load_after, e.noise.spread_percent));
   return s;
 }
 
@@ -48,10 +48,10 @@ void add_figures(TextTable& table, const std::string& name, const SuiteRecord& s
                           change_text(s.against_baseline->ci95.first),
                           change_text(s.against_baseline->ci95.second));
   }
-  table.add({name, s.provider + (s.code.empty() ? "" : ", " + s.code),
-             time_text(figures.median_us), time_text(figures.mean_us), time_text(figures.p95_us),
-             figures.p99_us ? time_text(*figures.p99_us) : "",
-             std::format("{:.2f}", figures.tail), count_text(figures.iterations),
+  table.add({name, s.provider + (s.code.empty() ? "" : ", " + s.code), time_text(figures.median_us),
+             time_text(figures.mean_us), time_text(figures.p95_us),
+             figures.p99_us ? time_text(*figures.p99_us) : "", std::format("{:.2f}", figures.tail),
+             count_text(figures.iterations),
              with_bytes && s.wire_bytes.total() > 0 ? bytes_text(s.wire_bytes.total()) : "",
              against, s.note});
 }
@@ -74,20 +74,29 @@ void add_suite(TextTable& table, const SuiteRecord& s) {
 
 Section throughput_of(const TrackRecord& track) {
   Section s{.title = track.title + ": throughput"};
-  s.table = TextTable({{"suite"}, {"provider"}, {"threads", Align::right},
-                       {"a second", Align::right}, {"a thread", Align::right}});
+  s.table = TextTable({{"suite"},
+                       {"provider"},
+                       {"threads", Align::right},
+                       {"a second", Align::right},
+                       {"a thread", Align::right}});
   for (const ThroughputRecord& t : track.throughput) {
     s.table.add({t.suite, t.provider, std::to_string(t.threads),
-                 std::format("{:.0f}", t.per_second), std::format("{:.0f}", t.per_second_per_thread)});
+                 std::format("{:.0f}", t.per_second),
+                 std::format("{:.0f}", t.per_second_per_thread)});
   }
   return s;
 }
 
 Section chains_of(const Record& record) {
   Section s{.title = "Certificate chains"};
-  s.table = TextTable({{"chain"}, {"leaf", Align::right}, {"intermediate", Align::right},
-                       {"SCTs", Align::right}, {"staple"}, {"message", Align::right},
-                       {"compressed", Align::right}, {"of P-256", Align::right}});
+  s.table = TextTable({{"chain"},
+                       {"leaf", Align::right},
+                       {"intermediate", Align::right},
+                       {"SCTs", Align::right},
+                       {"staple"},
+                       {"message", Align::right},
+                       {"compressed", Align::right},
+                       {"of P-256", Align::right}});
   for (const ChainRecord& c : record.chains) {
     s.table.add({c.name + (c.client_certificate ? " (client)" : ""), bytes_text(c.leaf_der),
                  bytes_text(c.intermediate_der), std::to_string(c.scts), yes(c.staple),
@@ -100,9 +109,15 @@ Section chains_of(const Record& record) {
 
 Section flights_of(const Record& record) {
   Section s{.title = "First flights"};
-  s.table = TextTable({{"chain"}, {"transport"}, {"group"}, {"ClientHello", Align::right},
-                       {"server flight", Align::right}, {"window", Align::right}, {"rule"},
-                       {"fits"}, {"more round trips", Align::right}});
+  s.table = TextTable({{"chain"},
+                       {"transport"},
+                       {"group"},
+                       {"ClientHello", Align::right},
+                       {"server flight", Align::right},
+                       {"window", Align::right},
+                       {"rule"},
+                       {"fits"},
+                       {"more round trips", Align::right}});
   for (const FlightRecord& f : record.flights) {
     s.table.add({f.chain, f.transport, f.group, bytes_text(f.client_hello),
                  bytes_text(f.server_flight), bytes_text(f.window), f.window_rule, yes(f.fits),
@@ -122,10 +137,16 @@ std::string compressed(const std::map<std::string, size_t>& by_coder) {
 Section tokens_of(const Record& record) {
   Section s{.title = "Tokens"};
   if (!record.token_claims.empty()) s.lines.push_back("Claims: " + record.token_claims);
-  s.table = TextTable({{"algorithm"}, {"registered"}, {"header", Align::right},
-                       {"payload", Align::right}, {"signature", Align::right},
-                       {"total", Align::right}, {"of ES256", Align::right}, {"first request"},
-                       {"following"}, {"too large for"}});
+  s.table = TextTable({{"algorithm"},
+                       {"registered"},
+                       {"header", Align::right},
+                       {"payload", Align::right},
+                       {"signature", Align::right},
+                       {"total", Align::right},
+                       {"of ES256", Align::right},
+                       {"first request"},
+                       {"following"},
+                       {"too large for"}});
   for (const TokenRecord& t : record.tokens) {
     std::string too_large;
     for (const std::string& limit : t.too_large_for) {
@@ -141,8 +162,13 @@ Section tokens_of(const Record& record) {
 
 Section limits_of(const Record& record) {
   Section s{.title = "Limits of programs"};
-  s.table = TextTable({{"program"}, {"HTTP"}, {"what"}, {"bytes", Align::right}, {"outcome"},
-                       {"documented limit"}, {"source"}});
+  s.table = TextTable({{"program"},
+                       {"HTTP"},
+                       {"what"},
+                       {"bytes", Align::right},
+                       {"outcome"},
+                       {"documented limit"},
+                       {"source"}});
   for (const LimitRecord& l : record.limits) {
     s.table.add({l.software + ' ' + l.version, l.http_version, l.what, bytes_text(l.bytes),
                  l.outcome, l.documented_limit, l.source});
@@ -152,9 +178,15 @@ Section limits_of(const Record& record) {
 
 Section live_of(const Record& record) {
   Section s{.title = "Handshakes with real servers"};
-  s.table = TextTable({{"target"}, {"transport"}, {"group"}, {"retry"}, {"cipher"},
-                       {"to server", Align::right}, {"to client", Align::right},
-                       {"packets", Align::right}, {"outcome"}});
+  s.table = TextTable({{"target"},
+                       {"transport"},
+                       {"group"},
+                       {"retry"},
+                       {"cipher"},
+                       {"to server", Align::right},
+                       {"to client", Align::right},
+                       {"packets", Align::right},
+                       {"outcome"}});
   for (const LiveRecord& l : record.live) {
     s.table.add({l.target, l.transport, l.group.value_or(""), yes(l.hello_retry_request), l.cipher,
                  bytes_text(l.bytes.client_to_server), bytes_text(l.bytes.server_to_client),
@@ -168,9 +200,15 @@ Section live_of(const Record& record) {
 
 Section scenarios_of(const Record& record) {
   Section s{.title = "Scenarios"};
-  s.table = TextTable({{"scenario"}, {"variant"}, {"outcomes"}, {"figure"},
-                       {"median", Align::right}, {"low", Align::right}, {"high", Align::right},
-                       {"runs", Align::right}, {"emulator's own delay", Align::right}});
+  s.table = TextTable({{"scenario"},
+                       {"variant"},
+                       {"outcomes"},
+                       {"figure"},
+                       {"median", Align::right},
+                       {"low", Align::right},
+                       {"high", Align::right},
+                       {"runs", Align::right},
+                       {"emulator's own delay", Align::right}});
   for (const ScenarioRecord& r : record.scenarios) {
     const auto row = [&](const std::string& figure, const Range* range) {
       s.table.add({r.scenario, r.variant, compressed(r.outcomes), figure,
@@ -191,9 +229,16 @@ std::string latency_of(const std::map<std::string, double>& by_percentile, const
 
 Section loads_of(const Record& record) {
   Section s{.title = "Load"};
-  s.table = TextTable({{"target"}, {"protocol"}, {"loop"}, {"appointed", Align::right},
-                       {"answered", Align::right}, {"failed", Align::right}, {"group"},
-                       {"p50", Align::right}, {"p99", Align::right}, {"max", Align::right}});
+  s.table = TextTable({{"target"},
+                       {"protocol"},
+                       {"loop"},
+                       {"appointed", Align::right},
+                       {"answered", Align::right},
+                       {"failed", Align::right},
+                       {"group"},
+                       {"p50", Align::right},
+                       {"p99", Align::right},
+                       {"max", Align::right}});
   for (const LoadRecord& l : record.loads) {
     s.table.add({l.url, l.protocol, l.open ? "open" : "closed",
                  l.open ? std::format("{:.6g}/s", l.rate) : "",
@@ -221,10 +266,17 @@ Section absent_of(const Record& record) {
 }  // namespace
 
 TextTable track_table(const TrackRecord& track) {
-  TextTable table({{"suite"}, {"provider, code"}, {"median", Align::right},
-                   {"mean", Align::right}, {"p95", Align::right}, {"p99", Align::right},
-                   {"tail", Align::right}, {"iterations", Align::right}, {"wire", Align::right},
-                   {"change (95 %)"}, {"note"}});
+  TextTable table({{"suite"},
+                   {"provider, code"},
+                   {"median", Align::right},
+                   {"mean", Align::right},
+                   {"p95", Align::right},
+                   {"p99", Align::right},
+                   {"tail", Align::right},
+                   {"iterations", Align::right},
+                   {"wire", Align::right},
+                   {"change (95 %)"},
+                   {"note"}});
   for (const SuiteRecord& suite : track.suites) add_suite(table, suite);
   return table;
 }

@@ -112,7 +112,8 @@ std::string time_text(double microseconds) {
     value /= 1000;
     ++unit;
   }
-  std::string number = value >= 999.5 ? std::format("{:.0f}", value) : std::format("{:#.3g}", value);
+  std::string number =
+      value >= 999.5 ? std::format("{:.0f}", value) : std::format("{:#.3g}", value);
   if (number.ends_with('.')) number.pop_back();
   return number + ' ' + std::string(kUnits[unit]);
 }

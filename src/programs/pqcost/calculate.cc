@@ -47,7 +47,8 @@ constexpr std::pair<const char*, const char*> kTexts[] = {
 };
 
 void declare(CLI::App& app, Arguments& a) {
-  app.add_option("--record", a.records, "a record with the figures; of several, the last that has one")
+  app.add_option("--record", a.records,
+                 "a record with the figures; of several, the last that has one")
       ->required();
   app.add_option("--input", a.input, "TOML file with the options below, without their dashes");
   app.add_option("--from-metrics", a.metrics,
