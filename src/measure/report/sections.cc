@@ -94,7 +94,7 @@ Cell change_cell(const Change& change) {
     case Change::Kind::baseline:
       return {.text = format_multiple(1), .value = 1, .badge = "baseline"};
     case Change::Kind::withheld:
-      return {.text = change.reason, .badge = "withheld"};
+      return {.text = "", .badge = "withheld"};  // the row's first cell says why
     case Change::Kind::range: {
       std::string note = std::format("median of {} runs, {} to {}", change.range.runs,
                                      format_multiple(change.range.low),

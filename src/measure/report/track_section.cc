@@ -11,7 +11,10 @@ namespace {
 Cell suite_cell(const SuiteRecord& suite, const Run& run) {
   const std::string reason = withheld_reason(*run.record, suite);
   if (suite.absent.empty() && !reason.empty()) {
-    return {.text = suite.name, .note = reason, .badge = "withheld"};
+    // A reason of the whole run stands once, above the table.
+    return {.text = suite.name,
+            .note = run.record->withheld ? "with its whole run" : reason,
+            .badge = "withheld"};
   }
   return {.text = suite.name, .note = suite.note, .badge = suite.baseline ? "baseline" : ""};
 }

@@ -24,6 +24,7 @@ const pqcost = (() => {
 
   // ---- colours: classical keys are warm, post-quantum ones cool, wherever they appear ----
   const phaseColours = [
+    [/second share/i, "var(--other-1)"],
     [/classical.*(key ?gen|generat)/i, "var(--warm-1)"],
     [/classical|derive|agree/i, "var(--warm-2)"],
     [/encap/i, "var(--cool-2)"],

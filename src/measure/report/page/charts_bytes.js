@@ -118,7 +118,7 @@
     ];
     const longest = Math.max(...rows.map((row) => row.total));
     // Limits far beyond every token would only squeeze the bars.
-    const near = host.limits.filter((limit) => limit.bytes <= longest * 1.7);
+    const near = host.limits.filter((limit) => limit.bytes <= Math.max(17000, longest * 1.1));
     const byBytes = [...d3.group(near, (limit) => limit.bytes)].sort((a, b) => a[0] - b[0])
       .map(([count, limits]) => ({ count, text: limits.map((limit) => limit.name).join("\n") }));
     const domain = Math.max(longest, ...byBytes.map((limit) => limit.count));
