@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "measure/provider/primitive.h"
 #include "measure/wire/ike_message.h"
 #include "measure/wire/tls_share.h"
@@ -160,15 +161,35 @@ std::string_view family_of(const KexSuite& suite) {
 std::span<const PrimitiveSuite> signature_suites() { return kSignatures; }
 std::span<const PrimitiveSuite> bulk_suites() { return kBulk; }
 
-bool uses(Track track, const Algorithm& algorithm) {
+bool selected(std::span<const std::string> selection, std::string_view suite, bool baseline) {
+  return baseline || selection.empty() ||
+         std::ranges::any_of(selection, [&](const auto& s) { return iequals(s, suite); });
+}
+
+bool uses(Track track, std::span<const std::string> selection, const Algorithm& algorithm) {
   const auto named = [&](std::span<const PrimitiveSuite> suites) {
-    return std::ranges::any_of(suites, [&](const auto& s) { return s.name == algorithm.name; });
+    return std::ranges::any_of(suites, [&](const PrimitiveSuite& s) {
+      return s.name == algorithm.name && selected(selection, s.name, s.baseline);
+    });
   };
   if (track == Track::bulk) return named(kBulk);
   if (track == Track::signatures) return named(kSignatures);
   return std::ranges::any_of(kex_suites(track), [&](const KexSuite& s) {
-    return s.kem == algorithm.name || s.classical == algorithm.name;
+    return (s.kem == algorithm.name || s.classical == algorithm.name) &&
+           selected(selection, s.name, s.baseline);
   });
+}
+
+std::vector<std::string_view> suite_names(Track track) {
+  std::vector<std::string_view> names;
+  for (const KexSuite& suite : kex_suites(track)) names.push_back(suite.name);
+  if (track == Track::signatures) {
+    for (const PrimitiveSuite& suite : kSignatures) names.push_back(suite.name);
+  }
+  if (track == Track::bulk) {
+    for (const PrimitiveSuite& suite : kBulk) names.push_back(suite.name);
+  }
+  return names;
 }
 
 }  // namespace pqedge::measure

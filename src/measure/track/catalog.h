@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -100,8 +101,14 @@ struct PrimitiveSuite {
 std::span<const PrimitiveSuite> signature_suites();
 std::span<const PrimitiveSuite> bulk_suites();
 
-// Whether a suite of the track is made of this primitive.
+// Of a selection by name, case ignored; an empty one is all. Baselines belong to each.
+bool selected(std::span<const std::string> selection, std::string_view suite, bool baseline);
+
+// Whether a selected suite of the track is made of this primitive.
 struct Algorithm;
-bool uses(Track track, const Algorithm& algorithm);
+bool uses(Track track, std::span<const std::string> selection, const Algorithm& algorithm);
+
+// Names of all suites of the track.
+std::vector<std::string_view> suite_names(Track track);
 
 }  // namespace pqedge::measure

@@ -39,15 +39,11 @@ Result<double> try_operation(const Operation& operation) {
   return seconds;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+template <typename Words>
+std::string joined(const Words& words) {
   std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  for (const std::string_view word : words) out += (out.empty() ? "" : ", ") + std::string(word);
   return out;
-}
-
-template <typename Suites>
-void collect(std::vector<std::string>& names, const Suites& suites) {
-  for (const auto& suite : suites) names.emplace_back(suite.name);
 }
 
 // Of the primitives, when they are done by different code: each with its name.
@@ -79,12 +75,23 @@ bool TrackPlan::cancelled() const {
   return options_.limits.cancel != nullptr && options_.limits.cancel->load();
 }
 
-bool TrackPlan::wanted(std::string_view suite, bool baseline) const {
-  return baseline || options_.suites.empty() ||
-         std::ranges::any_of(options_.suites, [&](const auto& s) { return iequals(s, suite); });
+Result<void> check_suites(const std::vector<Track>& tracks,
+                          const std::vector<std::string>& suites) {
+  std::vector<std::string_view> known;
+  for (const Track track : tracks) {
+    const auto more = suite_names(track);
+    known.insert(known.end(), more.begin(), more.end());
+  }
+  for (const std::string& name : suites) {
+    if (std::ranges::any_of(known, [&](const auto& k) { return iequals(k, name); })) continue;
+    const std::string hint = did_you_mean(name, known);
+    return fail("no suite of these tracks is called {}{}", in_quotes(name),
+                hint.empty() ? "; there are " + joined(known) : ": " + hint);
+  }
+  return {};
 }
 
-Result<void> TrackPlan::check_names() const {
+Result<void> TrackPlan::check_providers() const {
   std::vector<std::string> libraries;
   for (const auto& provider : registry_->providers()) libraries.push_back(provider->facts().name);
   for (const std::string& name : options_.providers) {
@@ -95,19 +102,6 @@ Result<void> TrackPlan::check_names() const {
       }
     }
     return fail("no library is called {} here; there are {}", in_quotes(name), joined(libraries));
-  }
-  std::vector<std::string> known;
-  for (const Track track : options_.tracks) {
-    collect(known, kex_suites(track));
-    if (track == Track::signatures) collect(known, signature_suites());
-    if (track == Track::bulk) collect(known, bulk_suites());
-  }
-  for (const std::string& name : options_.suites) {
-    if (std::ranges::any_of(known, [&](const auto& k) { return iequals(k, name); })) continue;
-    const std::vector<std::string_view> candidates(known.begin(), known.end());
-    const std::string hint = did_you_mean(name, candidates);
-    return fail("no suite of these tracks is called {}{}", in_quotes(name),
-                hint.empty() ? "; there are " + joined(known) : ": " + hint);
   }
   return {};
 }
@@ -173,7 +167,7 @@ void TrackPlan::add(Track track, SuiteRecord facts, const std::vector<std::strin
 }
 
 void TrackPlan::add_kex(Track track, const KexSuite& suite) {
-  if (!wanted(suite.name, suite.baseline)) return;
+  if (!selected(options_.suites, suite.name, suite.baseline)) return;
   SuiteRecord facts{.name = std::string(suite.name),
                     .family = std::string(family_of(suite)),
                     .baseline = suite.baseline,
@@ -187,7 +181,7 @@ void TrackPlan::add_kex(Track track, const KexSuite& suite) {
 }
 
 void TrackPlan::add_primitive(Track track, const PrimitiveSuite& suite, Kind kind) {
-  if (!wanted(suite.name, suite.baseline)) return;
+  if (!selected(options_.suites, suite.name, suite.baseline)) return;
   SuiteRecord facts{.name = std::string(suite.name),
                     .baseline = suite.baseline,
                     .note = std::string(suite.note)};
@@ -217,7 +211,9 @@ Result<void> TrackPlan::probe(Planned& planned) const {
 
 Result<TrackPlan> TrackPlan::make(const Registry& registry, TrackRunOptions options) {
   TrackPlan plan(registry, std::move(options));
-  if (auto good = plan.check_names(); !good) return std::unexpected(good.error());
+  const TrackRunOptions& o = plan.options_;
+  if (auto good = check_suites(o.tracks, o.suites); !good) return std::unexpected(good.error());
+  if (auto good = plan.check_providers(); !good) return std::unexpected(good.error());
   for (const Track track : plan.options_.tracks) {
     for (const KexSuite& suite : kex_suites(track)) plan.add_kex(track, suite);
     if (track == Track::signatures) {

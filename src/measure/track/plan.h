@@ -41,6 +41,9 @@ struct TrackRunHooks {
   std::function<void()> between_suites;  // NoiseMonitor::mark(), say
 };
 
+// Whether each name is that of a suite of these tracks: can be asked before libraries are loaded.
+Result<void> check_suites(const std::vector<Track>& tracks, const std::vector<std::string>& suites);
+
 class TrackPlan {
  public:
   // Makes keys for every suite and tries each operation once or twice, to know how long it takes.
@@ -73,8 +76,7 @@ class TrackPlan {
   TrackPlan(const Registry& registry, TrackRunOptions options)
       : registry_(&registry), options_(std::move(options)) {}
 
-  bool wanted(std::string_view suite, bool baseline) const;
-  Result<void> check_names() const;
+  Result<void> check_providers() const;
   std::vector<Provider*> providers_for(const std::vector<std::string_view>& algorithms) const;
   void add_kex(Track track, const KexSuite& suite);
   void add_primitive(Track track, const PrimitiveSuite& suite, Kind kind);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <format>
+#include <map>
 #include <set>
 
 #include "measure/record/markdown.h"
@@ -120,6 +121,35 @@ Table bulk_table(const TrackRecord& track, const std::string& provider, unsigned
   return table;
 }
 
+// "portable C: ML-KEM-768, X25519", each code once: no figure is to be read without the code that
+// ran.
+std::vector<std::string> codes_of(const TrackRecord& track, const std::string& provider) {
+  std::map<std::string, std::set<std::string>> names_by_code;
+  const auto add = [&](const std::string& part, const std::string& suite) {
+    const size_t colon = part.find(": ");
+    if (colon == std::string::npos) {
+      names_by_code[part].insert(suite);
+    } else {
+      names_by_code[part.substr(colon + 2)].insert(part.substr(0, colon));
+    }
+  };
+  for (const SuiteRecord& s : track.suites) {
+    if (s.provider != provider || s.phases.empty()) continue;
+    for (size_t at = 0; at < s.code.size();) {
+      const size_t end = std::min(s.code.find("; ", at), s.code.size());
+      add(s.code.substr(at, end - at), s.name);
+      at = end + 2;
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [code, names] : names_by_code) {
+    std::string line;
+    for (const std::string& name : names) line += (line.empty() ? "" : ", ") + name;
+    lines.push_back(line + ": " + code);
+  }
+  return lines;
+}
+
 std::string throughput_view(const TrackRecord& track, unsigned columns) {
   std::set<unsigned> counts;
   for (const ThroughputRecord& t : track.throughput) counts.insert(t.threads);
@@ -183,15 +213,11 @@ std::string tracks_view(const TrackRecord& track, unsigned columns) {
   const bool signatures = track.name == track_name(Track::signatures);
   const bool bulk = track.name == track_name(Track::bulk);
   for (const auto& [provider, version] : providers) {
-    std::set<std::string> codes;
-    for (const SuiteRecord& s : track.suites) {
-      if (s.provider == provider && !s.code.empty()) codes.insert(s.code);
-    }
-    const bool one_code = codes.size() == 1;
-    out += wrapped(provider + ' ' + version + (one_code ? ": " + *codes.begin() : ""), columns, 0);
+    out += provider + ' ' + version + '\n';
     out += signatures ? signature_table(track, provider, columns).text()
            : bulk     ? bulk_table(track, provider, columns).text()
                       : kex_table(track, provider, columns).text();
+    for (const std::string& code : codes_of(track, provider)) out += wrapped(code, columns, 2);
   }
   for (const SuiteRecord& s : track.suites) {
     const std::string by = s.provider.empty() ? "" : " (" + s.provider + ')';

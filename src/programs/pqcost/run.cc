@@ -111,13 +111,16 @@ TrackRunOptions track_options(const RunArguments& a, const Chosen& chosen, const
 }
 
 int measure_all(const RunArguments& a, const Chosen& chosen, const std::string& command_line) {
+  if (const auto known = check_suites(chosen.tracks, a.suites); !known) {
+    return complain(known.error().message, kUsageError);
+  }
   CancelOnSignal cancel;
   auto taken = CorePin::take(a.core);
   if (!taken) return complain(taken.error().message, kFailure);
   std::optional<CorePin> pin(std::move(*taken));
   const int core = pin->core();
   if (!a.quiet) std::fprintf(stderr, "Checking known answers, trying each operation...\n");
-  const Registry registry = load_registry(chosen);
+  const Registry registry = load_registry(a, chosen);
   const auto plan = TrackPlan::make(registry, track_options(a, chosen, *pin, cancel.flag()));
   if (!plan) return complain(plan.error().message, kUsageError);
   tell_duration(*plan, chosen, a);

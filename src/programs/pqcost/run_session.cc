@@ -15,11 +15,13 @@ namespace pqedge::pqcost {
 
 using namespace measure;
 
-Registry load_registry(const Chosen& chosen) {
+Registry load_registry(const RunArguments& arguments, const Chosen& chosen) {
   RegistryOptions options;
-  options.wanted = [&chosen](const Algorithm& algorithm) {
+  options.wanted = [&](const Algorithm& algorithm) {
     return (chosen.tokens && algorithm.name.starts_with("Falcon")) ||
-           std::ranges::any_of(chosen.tracks, [&](Track t) { return uses(t, algorithm); });
+           std::ranges::any_of(chosen.tracks, [&](Track track) {
+             return uses(track, arguments.suites, algorithm);
+           });
   };
   return Registry::load(options);
 }

@@ -26,7 +26,7 @@ struct RunSession {
 };
 
 // Only the primitives that are going to be used: known answers of all take seconds.
-measure::Registry load_registry(const Chosen& chosen);
+measure::Registry load_registry(const RunArguments& arguments, const Chosen& chosen);
 
 struct RunResult {
   measure::Record record;
