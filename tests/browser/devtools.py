@@ -47,7 +47,7 @@ class Page:
         number = self.number
         self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self.socket.recv(timeout=60 * harness.SLOW))
+            message = json.loads(self.socket.recv(timeout=150 * harness.SLOW))
             if message.get("id") == number:
                 if "error" in message:
                     raise AssertionError(f"{method}: {message['error']}")
