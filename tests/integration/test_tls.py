@@ -94,7 +94,9 @@ class Tls(harness.TestCase):
         name = 'pqedge_tls_classical_handshakes_total{client="%s"}'
         self.assertEqual(edge.metric(name % "offered_post_quantum"), 2)
         self.assertEqual(edge.metric(name % "classical_only"), 2)
-        self.assertEqual(edge.log().count("offers post-quantum groups, but none of those served"), 2)
+        line = "offers post-quantum groups, but none of those served"
+        harness.wait_for(lambda: edge.log().count(line) >= 2, "the lines in the log")
+        self.assertEqual(edge.log().count(line), 2)
         self.assertNotIn("offers no post-quantum group", edge.log())
 
     def test_the_alert_of_a_refused_group(self):
@@ -142,6 +144,8 @@ class Tls(harness.TestCase):
         edge = self.edge(self.toml)
         edge.certificate.key.chmod(0o644)
         edge.reload()
+        # The log has a thread of its own; what a reload says last comes last.
+        harness.wait_for(lambda: "reloaded" in edge.log(), "the end of the reload")
         self.assertEqual(edge.log().count("can be read by everyone"), 1, edge.log())
 
     def test_an_own_list_of_groups(self):
