@@ -8,12 +8,15 @@
 
 #include "base/result.h"
 #include "crypto/settings.h"
+#include "crypto/signature_schemes.h"
 
 namespace pqedge::crypto {
 
-struct Certificate;  // certificates_internal.h: X509 chain and EVP_PKEY
+struct Certificate;  // certificates_internal.h: X509 chain, EVP_PKEY, and what is stapled to them
+using CertificateRef = std::shared_ptr<const Certificate>;
 
-// All certificates of one policy, immutable after load(), safe to share between workers.
+// A set of certificates, immutable, safe to share between workers. What changes is in
+// edge/certificate_keeper.h, which makes a new store and gives it to the workers.
 class CertificateStore {
  public:
   // Reads every file. Errors name the file and what is wrong with it: missing, unreadable, not PEM,
@@ -31,12 +34,29 @@ class CertificateStore {
   // From PEM text, for the embedded default configuration and tests.
   static Result<std::shared_ptr<const CertificateStore>> from_pem(std::string_view chain_pem,
                                                                   std::string_view key_pem);
+  // Of certificates made elsewhere. The default is the first that is marked so, else the first that
+  // is no challenge; without any the store is empty and find() and choose() return null.
+  static std::shared_ptr<const CertificateStore> make(std::vector<CertificateRef> certificates);
   virtual ~CertificateStore() = default;
 
-  // The certificate for a lower-case host name: exact, then wildcard (one label, RFC 6125 6.4.3),
-  // then the default. Never null: a store has at least one.
-  virtual const Certificate& find(std::string_view host) const = 0;
+  struct Query {
+    std::string_view host;  // lower case; may be empty
+    ClientSignatures client;
+    bool avoid_slow = false;  // no signature that takes long, if there is another
+  };
+  // The certificate for a host: of those for its exact name, else its wildcard (one label, RFC 6125
+  // 6.4.3), else the default's names, the strongest that the client can verify, key and chain. Where
+  // it can verify none whole: one whose key it can (RFC 8446 4.4.2.2), else the first. Null only in
+  // an empty store.
+  virtual const CertificateRef& choose(const Query& query) const = 0;
+  // The first for a host, whatever the client can verify.
+  virtual const CertificateRef& find(std::string_view host) const = 0;
+  // Whether one names the host, exactly or by wildcard (not: whether the default would be served).
+  virtual bool covers(std::string_view host) const = 0;
+  // Of tls-alpn-01 (RFC 8737), for the ALPN "acme-tls/1" alone; null: there is none.
+  virtual const CertificateRef& find_challenge(std::string_view host) const = 0;
   virtual size_t size() const = 0;
+  virtual const std::vector<CertificateRef>& all() const = 0;
   // For logs and metrics: subject names and notAfter (Unix seconds) of each.
   struct Info {
     std::vector<std::string> names;

@@ -12,14 +12,34 @@
 
 namespace pqedge::crypto {
 
-// A leaf, its key and its intermediates. Immutable once it is in a store.
+// A leaf, its key and its intermediates. Immutable once it is shared (CertificateRef): to change
+// what is stapled, change a copy() and give that to the keeper.
 struct Certificate {
   X509Ptr leaf;
   KeyPtr key;
   X509StackPtr chain;              // intermediates, without the leaf; never null
   std::vector<std::string> names;  // lower case; wildcards as "*.example.org"; IPs as text
   std::string file;                // empty when it came from memory
+  std::string id;                  // unique in the keeper: "file:...", "acme:..."
+  int64_t not_before = 0;          // Unix seconds
   int64_t not_after = 0;           // Unix seconds
+  bool is_default = false;         // served when no name matches
+  bool is_challenge = false;       // of tls-alpn-01: for ALPN "acme-tls/1" alone
+
+  // How it ranks among others for the same name, higher first (certificate_rank.cc), and what a
+  // client must list to verify it.
+  uint32_t rank = 0;
+  SchemeSet key_schemes = 0;
+  std::vector<SchemeSet> signature_schemes;  // of each certificate that is not self-signed
+  bool slow = false;  // a signature takes so long that it is made off the worker (T19)
+
+  // Stapled: what the client may ask for beside it. Empty: nothing.
+  std::string ocsp_response;      // DER (RFC 6960)
+  int64_t ocsp_next_update = 0;   // Unix seconds; 0: not said
+  std::string signed_timestamps;  // SignedCertificateTimestampList (RFC 6962 3.3), with its length
+
+  // Shares the OpenSSL objects, which are counted.
+  Certificate copy() const;
 };
 
 // The texts of a chain and its key, and what to call them in messages.
@@ -31,8 +51,11 @@ struct PemSource {
   bool warn = true;  // in the log, of a certificate that is expired or not yet valid
 };
 // Parses and checks: every block is a certificate, each is issued by the next, the key fits the
-// first.
+// first. Fills all but `file`, `id`, the flags and what is stapled.
 Result<Certificate> parse_certificate(const PemSource& source);
+
+// rank, key_schemes, signature_schemes and slow, from leaf, key and chain.
+void fill_rank(Certificate& certificate);
 
 // Names that a client may ask for: dNSName and iPAddress of subjectAltName, or, where there is no
 // dNSName, the common name (RFC 6125 6.4.4).
