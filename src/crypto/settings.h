@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "crypto/stapling_settings.h"
 
 namespace pqedge::crypto {
 
@@ -13,6 +14,7 @@ struct CertificateSettings {
   std::string chain_file;   // PEM: leaf first, then intermediates
   std::string key_file;     // PEM private key, any PKCS#8 form OpenSSL reads
   bool is_default = false;  // served when no name matches (else the first certificate is)
+  std::string sct_file;     // SignedCertificateTimestampList (RFC 6962 3.3); empty: none
 };
 
 // What happens to a client whose handshake would end on a group without ML-KEM.
@@ -40,6 +42,10 @@ struct TlsSettings {
   bool session_tickets = true;
   Nanos ticket_lifetime = 7200 * kSecond;  // a ticket is honoured so long; keys roll at half of it
   Nanos handshake_timeout = 10 * kSecond;
+  OcspSettings ocsp;
+  TransparencySettings transparency;
+  // RFC 8879, best first: "brotli", "zstd", "zlib". Empty: certificates are sent as they are.
+  std::vector<std::string> certificate_compression;
 };
 
 }  // namespace pqedge::crypto

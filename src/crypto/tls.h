@@ -15,6 +15,7 @@
 namespace pqedge::crypto {
 
 class TicketKeyRing;     // tickets.h: one for the process, shared by all workers and reloads
+struct Certificate;       // certificates_internal.h
 class CertificateStore;  // certificates.h: immutable; loaded and checked once a configuration
 class KeyLog;            // keylog.h: for debugging, secrets of one client address
 
@@ -56,13 +57,23 @@ struct SessionState {
   // From the first ClientHello; facts->sni and facts->offered_post_quantum are set with it.
   HelloVerdict hello = HelloVerdict::none;
   bool sent_alpn = false;
+
+  // What on_certificate.cc put on the SSL, and what the client takes beside it
+  // (certificate_extras.h).
+  std::shared_ptr<const Certificate> certificate;
+  bool wants_timestamps = false;      // signed_certificate_timestamp, RFC 6962 3.3
+  uint8_t certificate_encodings = 0;  // compress_certificate, RFC 8879: a bit (1 << code)
 };
 void attach_session(SSL* ssl, SessionState* state);
 // After the handshake: group, cipher, version, ALPN, policy, resumption into `facts`.
 void read_facts(SSL* ssl, net::ConnectionFacts& facts);
-// Counts a handshake that has completed, by group, version, transport and resumption, and logs a
-// classical one where the policy asks for that. `facts` are complete.
+// Counts a handshake that has completed (by group, version, transport, signature, resumption, early
+// data, retry; its time and bytes), and logs a classical one where the policy asks for that.
+// `facts` are complete.
 void note_handshake(const SSL* ssl, const net::ConnectionFacts& facts);
+// Counts a handshake that ended without SSL_do_handshake() failing.
+enum class HandshakeEnd : uint8_t { timeout, client_alert, client_closed };
+void note_handshake_end(HandshakeEnd end);
 // Why SSL_do_handshake() failed (SSL_ERROR_SSL), for the log; counts it by kind and empties the
 // thread's error queue. `closed`: the peer ended the connection instead.
 Error handshake_failure(const SessionState& state, bool closed);
@@ -79,11 +90,12 @@ class HandshakeHandler {
 };
 
 // A TLS server stream over an accepted socket. `facts`, `alpn` and `handler` must outlive it. The
-// handshake starts when the first bytes come. The caller runs the handshake timer.
+// handshake starts when the first bytes come. The caller runs the handshake timer. `ahead`: bytes of
+// the client that were read from the socket already, in a chunk that nobody else writes to.
 std::unique_ptr<net::Stream> make_tls_server_stream(net::Loop& loop, net::Fd fd,
                                                     std::shared_ptr<ServerContexts> contexts,
                                                     net::ConnectionFacts& facts,
                                                     const AlpnList& alpn,
-                                                    HandshakeHandler& handler);
+                                                    HandshakeHandler& handler, Slice ahead = {});
 
 }  // namespace pqedge::crypto

@@ -1,0 +1,25 @@
+// What goes with a certificate when the client asks for it: an OCSP response (RFC 6066 8), signed
+// certificate timestamps (RFC 6962 3.3), and the whole in compressed form (RFC 8879).
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include "base/result.h"
+#include "crypto/tls.h"
+
+namespace pqedge::crypto {
+
+struct Policy;
+
+// Installs what OpenSSL calls for the OCSP response and the timestamps, and what the policy says of
+// compression. `quic`: as in install_callbacks().
+Result<void> install_certificate_extras(SSL_CTX* context, const Policy& policy);
+
+// At the start of a handshake, in the ClientHello callback, once the hello was accepted.
+void begin_certificate_extras(const Policy& policy);
+
+// In the certificate callback, when `state.certificate` is the one that was put on the SSL: gives
+// OpenSSL its compressed form where the client takes it.
+void add_certificate_extras(SSL* ssl, const SessionState& state, const Policy& policy);
+
+}  // namespace pqedge::crypto
