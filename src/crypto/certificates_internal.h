@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "crypto/handles.h"
 
 namespace pqedge::crypto {
+
+class CompressedMessages;
+std::shared_ptr<CompressedMessages> new_compressed_messages();
 
 // A leaf, its key and its intermediates. Immutable once it is shared (CertificateRef): to change
 // what is stapled, change a copy() and give that to the keeper.
@@ -37,6 +41,9 @@ struct Certificate {
   std::string ocsp_response;      // DER (RFC 6960)
   int64_t ocsp_next_update = 0;   // Unix seconds; 0: not said
   std::string signed_timestamps;  // SignedCertificateTimestampList (RFC 6962 3.3), with its length
+  // Compressed forms of its message, made when first asked for (certificate_compression.h). A copy
+  // whose stapled parts were changed needs a new one.
+  std::shared_ptr<CompressedMessages> compressed = new_compressed_messages();
 
   // Shares the OpenSSL objects, which are counted.
   Certificate copy() const;
