@@ -58,6 +58,21 @@ class Histogram {
   Counter sum_micros_;
 };
 
+// Sizes in fixed buckets of bytes (256 .. 64 KiB): as Histogram, but for its sum, NAME_sum_bytes.
+class SizeHistogram {
+ public:
+  static constexpr std::array<uint64_t, 13> kBounds = {256,   512,   1'024, 1'536,  2'048,  3'072, 4'096,
+                                                       6'144, 8'192, 12'288, 16'384, 32'768, 65'536};
+
+  SizeHistogram() = default;
+  SizeHistogram(std::string_view name, std::string_view help, const Labels& labels = {});
+  void observe(uint64_t bytes) const;
+
+ private:
+  std::array<Counter, kBounds.size() + 1> buckets_;  // not cumulative; the last is +Inf
+  Counter sum_;
+};
+
 // One registered series as a reader sees it.
 struct Series {
   std::string_view name;

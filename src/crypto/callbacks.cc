@@ -43,6 +43,7 @@ HelloVerdict judge_hello(Bytes message, const Policy& policy, SessionState& stat
   }
   if (state.hello == HelloVerdict::accepted) {
     // After a HelloRetryRequest (RFC 8446 4.1.2): what was decided by the first hello must hold.
+    state.facts->hello_retry = true;
     const bool same = name == state.facts->sni && hello->has_alpn == state.sent_alpn;
     return same ? HelloVerdict::accepted : HelloVerdict::changed;
   }

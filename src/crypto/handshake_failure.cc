@@ -25,6 +25,7 @@ enum class Kind : uint8_t {
   client_alert,
   bad_record,
   client_closed,
+  timeout,
   other,
 };
 
@@ -48,6 +49,7 @@ constexpr KindText kKinds[] = {
     {"client_alert", "the client sent an alert"},
     {"bad_record", "a record or message that cannot be decrypted or read"},
     {"client_closed", "the client went away during the handshake"},
+    {"timeout", "the handshake took too long"},
     {"other", "the handshake failed"},
 };
 static_assert(std::size(kKinds) == static_cast<size_t>(Kind::other) + 1);
@@ -133,6 +135,13 @@ struct FailureCounters {
 const FailureCounters failure_counters;
 
 }  // namespace
+
+void note_handshake_end(HandshakeEnd end) {
+  const Kind kind = end == HandshakeEnd::timeout        ? Kind::timeout
+                    : end == HandshakeEnd::client_alert ? Kind::client_alert
+                                                        : Kind::client_closed;
+  failure_counters.by_kind[static_cast<size_t>(kind)].add();
+}
 
 Error handshake_failure(const SessionState& state, bool closed) {
   const unsigned long error = ERR_peek_error();  // the first one says what began it

@@ -68,11 +68,15 @@ long RecordSocket::bio_control(BIO*, int command, long, void*) {
 
 int RecordSocket::bio_read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
-  const int n = static_cast<RecordSocket*>(BIO_get_data(bio))
-                    ->read_some(reinterpret_cast<uint8_t*>(into), static_cast<size_t>(size));
+  auto* self = static_cast<RecordSocket*>(BIO_get_data(bio));
+  const int n = self->read_some(reinterpret_cast<uint8_t*>(into), static_cast<size_t>(size));
   // The end and errors look like "not now" to OpenSSL, which would else break the SSL for writing
   // too; the stream looks at ended() and read_error().
-  if (n < 0) BIO_set_retry_read(bio);
+  if (n < 0) {
+    BIO_set_retry_read(bio);
+  } else {
+    self->taken_ += static_cast<uint64_t>(n);
+  }
   return n;
 }
 
@@ -140,6 +144,7 @@ void RecordSocket::discard_input() {
 // ---- writing ---------------------------------------------------------------------------------
 
 bool RecordSocket::gather(Bytes record) {
+  sealed_ += record.size();
   Gather& g = gather_of_thread();
   g.owner = this;
   if (g.used + record.size() > kGatherCapacity) {

@@ -22,7 +22,13 @@ class RecordSocket {
   // What the kernel has refused, at most: beyond it the peer makes us answer without ever reading.
   static constexpr size_t kMaxKept = 256 * 1024;
 
-  explicit RecordSocket(net::Fd fd) : fd_(std::move(fd)) {}
+  // `ahead`: bytes of a chunk that were read from the socket before; nothing else may write there.
+  explicit RecordSocket(net::Fd fd, Slice ahead = {}) : fd_(std::move(fd)) {
+    if (ahead.empty()) return;
+    ahead_ = std::move(ahead.chunk);
+    ahead_begin_ = static_cast<size_t>(ahead.data - ahead_->data());
+    ahead_end_ = ahead_begin_ + ahead.size;
+  }
   ~RecordSocket();
   RecordSocket(const RecordSocket&) = delete;
   RecordSocket& operator=(const RecordSocket&) = delete;
@@ -42,6 +48,7 @@ class RecordSocket {
   bool drained() const { return drained_ && !ahead_; }  // nothing to read until the next event
   bool ended() const { return ended_; }                 // the peer's FIN was read
   int read_error() const { return read_error_; }        // errno, or 0
+  uint64_t taken() const { return taken_; }             // bytes that OpenSSL has read
   // Nothing more is read from the socket: OpenSSL stops at what it has, read_error() says why.
   void stop_reading(int error) { read_error_ = error; }
   // Drops some of what waits in the socket: closing it with bytes unread would send a reset, which
@@ -55,6 +62,7 @@ class RecordSocket {
   // Keeps what is gathered for the next send: it shall leave together with what follows.
   void keep_gathered();
   size_t gathered() const;
+  uint64_t sealed() const { return sealed_; }  // bytes that OpenSSL has written
   size_t kept() const { return kept_.size(); }
   bool blocked() const { return blocked_; }
   void note_writable() { blocked_ = false; }
@@ -84,6 +92,8 @@ class RecordSocket {
   SliceQueue kept_;
   ChunkRef tail_;  // the last chunk of kept_, where more is appended
   size_t tail_used_ = 0;
+  uint64_t taken_ = 0;
+  uint64_t sealed_ = 0;
   int read_error_ = 0;
   int write_error_ = 0;
   bool drained_ = true;

@@ -18,6 +18,8 @@ class TicketKeyRing;     // tickets.h: one for the process, shared by all worker
 struct Certificate;       // certificates_internal.h
 class CertificateStore;  // certificates.h: immutable; loaded and checked once a configuration
 class KeyLog;            // keylog.h: for debugging, secrets of one client address
+class PolicySet;         // host_policy.h: the default policy and those of hosts; shared by all workers
+struct HostPolicy;
 
 // The contexts of one worker for one policy. Not shared between threads (OpenSSL's contexts lock).
 // Reload makes new ones; connections keep what they were made from.
@@ -45,6 +47,7 @@ enum class HelloVerdict : uint8_t {
   bad_server_name,  // illegal_parameter
   changed,          // the hello after a HelloRetryRequest names another host: illegal_parameter
   no_protocol,      // no ALPN where it is needed: no_application_protocol
+  policy_failed,    // the policy of the host could not be put in place: internal_error
   classical,        // no post-quantum group in common, which the policy refuses
 };
 
@@ -57,6 +60,10 @@ struct SessionState {
   // From the first ClientHello; facts->sni and facts->offered_post_quantum are set with it.
   HelloVerdict hello = HelloVerdict::none;
   bool sent_alpn = false;
+  // Of the host that the hello asks for, from the first hello on; the default's until then. Belongs
+  // to the contexts.
+  const HostPolicy* policy = nullptr;
+  int verify_error = 0;  // X509_V_ERR_...: the first thing wrong with the client's certificate
 
   // What on_certificate.cc put on the SSL, and what the client takes beside it
   // (certificate_extras.h).

@@ -19,7 +19,8 @@ namespace pqedge::crypto {
 class TlsStream final : public net::Stream, public net::EventSource {
  public:
   TlsStream(net::Loop& loop, net::Fd fd, std::shared_ptr<ServerContexts> contexts,
-            net::ConnectionFacts& facts, const AlpnList& alpn, HandshakeHandler& handler);
+            net::ConnectionFacts& facts, const AlpnList& alpn, HandshakeHandler& handler,
+            Slice ahead = {});
   ~TlsStream() override;
 
   net::IoResult read(MutableBytes into) override;
@@ -108,6 +109,7 @@ class TlsStream final : public net::Stream, public net::EventSource {
   std::shared_ptr<ServerContexts> contexts_;
   SslPtr ssl_;
   net::ConnectionFacts& facts_;
+  Nanos began_ = 0;  // the handshake
   HandshakeHandler& handshake_handler_;
   SessionState session_;
   SliceQueue queue_;        // plaintext
@@ -127,6 +129,7 @@ class TlsStream final : public net::Stream, public net::EventSource {
   bool above_mark_ = false;
   bool readable_owed_ = false;
   bool error_owed_ = false;
+  bool begin_owed_ = false;  // the first bytes are here already
 };
 
 }  // namespace pqedge::crypto

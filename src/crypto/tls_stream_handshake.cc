@@ -29,6 +29,7 @@ bool TlsStream::begin() {
   SSL_set_app_data(ssl_.get(), this);
   attach_session(ssl_.get(), &session_);
   phase_ = Phase::handshaking;
+  began_ = monotonic_now();
   return true;
 }
 
@@ -46,6 +47,9 @@ void TlsStream::finish_handshake() {
   phase_ = Phase::open;
   SSL_set_msg_callback(ssl_.get(), nullptr);
   SSL_set_info_callback(ssl_.get(), on_state);
+  facts_.handshake_time = monotonic_now() - began_;
+  facts_.handshake_in = socket_.taken();
+  facts_.handshake_out = socket_.sealed();
   read_facts(ssl_.get(), facts_);
   note_handshake(ssl_.get(), facts_);
   // The ticket leaves with what the turn has to say: a request often came with the Finished.

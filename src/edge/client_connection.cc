@@ -92,8 +92,13 @@ void ClientConnection::begin(net::Fd fd) {
 void ClientConnection::arm_handshake_timer() {
   handshake_timer_.set(
       [](void* self) {
+        auto* connection = static_cast<ClientConnection*>(self);
         kHandshakesTimedOut.add();
-        delete static_cast<ClientConnection*>(self);
+        // The timer runs for PROXY headers too.
+        if (connection->facts_.secure()) {
+          crypto::note_handshake_end(crypto::HandshakeEnd::timeout);
+        }
+        delete connection;
       },
       this);
   handshake_timer_.arm(worker_.loop(), worker_.snapshot()->shared().settings.tls.handshake_timeout);

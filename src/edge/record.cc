@@ -42,8 +42,16 @@ void Exchange::record(std::string_view end) {
   line.tls_version = connection.tls_version;
   line.group = connection.group;
   line.cipher = connection.cipher;
+  line.signature = connection.signature;
   line.sni = connection.sni;
+  line.ech = ech_text(connection.ech);
+  line.outer_sni = connection.outer_sni;
   line.resumed = connection.resumed;
+  line.early_data = connection.early_data;
+  line.hello_retry = connection.hello_retry;
+  if (connection.secure()) line.handshake = connection.handshake_time;
+  line.handshake_in = connection.handshake_in;
+  line.handshake_out = connection.handshake_out;
   line.http_version = http::version_name(r.version);
   line.method = r.method_text;
   line.host = r.host.empty() ? r.authority : r.host;

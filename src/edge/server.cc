@@ -8,6 +8,7 @@
 #include <future>
 
 #include "base/text.h"
+#include "crypto/kernel_tls.h"
 #include "crypto/keylog.h"
 
 namespace pqedge::edge {
@@ -251,11 +252,13 @@ void Server::check_workers(std::function<void()> alive) {
 std::string Server::status_json() const {
   std::string source;
   append_json_escaped(source, current_->settings.source);
+  const crypto::KernelTls kernel_tls = crypto::kernel_tls();
   return std::format(
       "{{\"configuration\":\"{}\",\"workers\":{},\"client_connections\":{},\"reloads\":{},"
-      "\"ready\":{},\"draining\":{}}}",
+      "\"ready\":{},\"draining\":{},\"kernel_tls\":{{\"library\":{},\"kernel\":{},"
+      "\"used\":false}}}}",
       source, shared_.workers.size(), shared_.connections.load(std::memory_order_relaxed), reloads_,
-      ready() ? "true" : "false", draining_ ? "true" : "false");
+      ready(), draining_, kernel_tls.library, kernel_tls.kernel);
 }
 
 }  // namespace pqedge::edge

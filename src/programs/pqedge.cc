@@ -11,6 +11,7 @@
 
 #include "base/version.h"
 #include "config/load.h"
+#include "crypto/kernel_tls.h"
 #include "edge/server.h"
 #include "programs/pqedge/serve.h"
 
@@ -24,6 +25,7 @@ void print_version() {
   std::printf("ngtcp2 %s\n", ngtcp2_version(0)->version_str);
   std::printf("nghttp3 %s\n", nghttp3_version(0)->version_str);
   std::printf("nghttp2 %s\n", nghttp2_version(0)->version_str);
+  std::printf("%s\n", pqedge::crypto::describe(pqedge::crypto::kernel_tls()).c_str());
 }
 
 int check(const std::string& file) {

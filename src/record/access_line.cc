@@ -24,7 +24,10 @@ constexpr TextField kTexts[] = {
     {&AccessRecord::tls_version, 16, ",\"tls_version\":\""},
     {&AccessRecord::group, 48, ",\"group\":\""},
     {&AccessRecord::cipher, 64, ",\"cipher\":\""},
+    {&AccessRecord::signature, 48, ",\"signature\":\""},
     {&AccessRecord::sni, 255, ",\"sni\":\""},
+    {&AccessRecord::ech, 16, ",\"ech\":\""},
+    {&AccessRecord::outer_sni, 255, ",\"outer_sni\":\""},
     {&AccessRecord::http_version, 16, ",\"http_version\":\""},
     {&AccessRecord::method, 64, ",\"method\":\""},
     {&AccessRecord::host, 255, ",\"host\":\""},
@@ -44,10 +47,15 @@ struct Packed {
   Nanos duration;
   Nanos connect;
   Nanos first_byte;
+  Nanos handshake;
+  uint64_t handshake_in;
+  uint64_t handshake_out;
   std::array<uint32_t, kTextCount> lengths;  // before cutting
   uint16_t client_port;
   uint16_t status;
   bool resumed;
+  bool early_data;
+  bool hello_retry;
 };
 
 // Most texts are short: two moves that overlap instead of a call.
@@ -114,10 +122,15 @@ void pack(const AccessRecord& record, uint8_t* to) {
            .duration = record.duration,
            .connect = record.connect,
            .first_byte = record.first_byte,
+           .handshake = record.handshake,
+           .handshake_in = record.handshake_in,
+           .handshake_out = record.handshake_out,
            .lengths = {},
            .client_port = record.client_port,
            .status = record.status,
-           .resumed = record.resumed};
+           .resumed = record.resumed,
+           .early_data = record.early_data,
+           .hello_retry = record.hello_retry};
   uint8_t* at = to + sizeof p;
   for (size_t i = 0; i < kTextCount; ++i) {
     const std::string_view text = record.*kTexts[i].member;
@@ -144,8 +157,14 @@ void append_access_line(std::string& out, std::span<const uint8_t> packed) {
     // Numbers stand beside the texts that they belong to.
     if (field.member == &AccessRecord::client)
       append_number(out, ",\"client_port\":", p.client_port);
-    if (field.member == &AccessRecord::sni)
+    if (field.member == &AccessRecord::sni) {
       out += p.resumed ? ",\"resumed\":true" : ",\"resumed\":false";
+      out += p.early_data ? ",\"early_data\":true" : ",\"early_data\":false";
+      out += p.hello_retry ? ",\"hello_retry\":true" : ",\"hello_retry\":false";
+      append_millis(out, ",\"handshake_ms\":", p.handshake);
+      append_number(out, ",\"handshake_bytes_in\":", p.handshake_in);
+      append_number(out, ",\"handshake_bytes_out\":", p.handshake_out);
+    }
     if (field.member == &AccessRecord::path) {
       append_number(out, ",\"status\":", p.status);
       append_number(out, ",\"bytes_in\":", p.bytes_in);

@@ -31,8 +31,16 @@ struct AccessRecord {
   std::string_view tls_version;
   std::string_view group;
   std::string_view cipher;
+  std::string_view signature;
   std::string_view sni;
+  std::string_view ech;        // "accepted", "refused"; empty: none
+  std::string_view outer_sni;  // of an accepted one
   bool resumed = false;
+  bool early_data = false;
+  bool hello_retry = false;
+  Nanos handshake = kNever;  // of the connection; kNever: it has none (null in the line)
+  uint64_t handshake_in = 0;
+  uint64_t handshake_out = 0;
   std::string_view http_version;
   std::string_view method;
   std::string_view host;

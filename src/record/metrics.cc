@@ -26,7 +26,8 @@ struct Bucket {
 
 struct HistogramSeries {
   std::vector<Bucket> buckets;
-  uint64_t sum_micros = 0;
+  uint64_t sum = 0;        // in microseconds or bytes
+  bool of_bytes = false;
 };
 
 struct Value {
@@ -64,10 +65,12 @@ std::string number(double v) {
   return {text, std::to_chars(text, text + sizeof text, v).ptr};
 }
 
-// base/counters.h writes a histogram as NAME_bucket{..., le} (not cumulative) and NAME_sum_micros.
+// base/counters.h writes a histogram as NAME_bucket{..., le} (not cumulative) and NAME_sum_micros or
+// NAME_sum_bytes.
 void add_series(Families& families, const counters::Series& s) {
   constexpr std::string_view kBucket = "_bucket";
   constexpr std::string_view kSum = "_sum_micros";
+  constexpr std::string_view kByteSum = "_sum_bytes";
   if (s.name.ends_with(kBucket) && !s.labels->empty() && s.labels->back().name == "le") {
     Family& f = families[std::string(s.name.substr(0, s.name.size() - kBucket.size()))];
     f.help = s.help;
@@ -77,13 +80,16 @@ void add_series(Families& families, const counters::Series& s) {
     kept = labels;
     const std::string& le = s.labels->back().value;
     histogram.buckets.push_back({bound_of(le), le, s.value});
-  } else if (s.name.ends_with(kSum)) {
-    Family& f = families[std::string(s.name.substr(0, s.name.size() - kSum.size()))];
+  } else if (s.name.ends_with(kSum) || s.name.ends_with(kByteSum)) {
+    const bool of_bytes = s.name.ends_with(kByteSum);
+    const size_t suffix = of_bytes ? kByteSum.size() : kSum.size();
+    Family& f = families[std::string(s.name.substr(0, s.name.size() - suffix))];
     f.help = s.help;
     f.type = "histogram";
     auto& [kept, histogram] = f.histograms[key_of(*s.labels)];
     kept = *s.labels;
-    histogram.sum_micros = s.value;
+    histogram.sum = s.value;
+    histogram.of_bytes = of_bytes;
   } else {
     Family& f = families[std::string(s.name)];
     f.help = s.help;
@@ -116,8 +122,10 @@ Families collect() {
 
 uint64_t total(const HistogramSeries& h) { return h.buckets.empty() ? 0 : h.buckets.back().count; }
 
-std::string seconds_of(uint64_t micros) {
-  return std::format("{}.{:06}", micros / 1'000'000, micros % 1'000'000);
+// In the base unit, as Prometheus wants it: seconds or bytes.
+std::string sum_of(const HistogramSeries& h) {
+  if (h.of_bytes) return std::to_string(h.sum);
+  return std::format("{}.{:06}", h.sum / 1'000'000, h.sum % 1'000'000);
 }
 
 void append_escaped(std::string& out, std::string_view text, bool quotes) {
@@ -172,8 +180,7 @@ void append_json_histogram(std::string& out, const HistogramSeries& h) {
     std::format_to(std::back_inserter(out), "{}{{\"le\":\"{}\",\"count\":{}}}", i == 0 ? "" : ",",
                    h.buckets[i].le, h.buckets[i].count);
   }
-  std::format_to(std::back_inserter(out), "],\"sum\":{},\"count\":{}", seconds_of(h.sum_micros),
-                 total(h));
+  std::format_to(std::back_inserter(out), "],\"sum\":{},\"count\":{}", sum_of(h), total(h));
 }
 
 void append_json_family(std::string& out, const std::string& name, const Family& family) {
@@ -218,7 +225,7 @@ std::string prometheus_text() {
       for (const Bucket& b : h.buckets) {
         append_sample(out, name, "_bucket", labels, b.le, std::to_string(b.count));
       }
-      append_sample(out, name, "_sum", labels, "", seconds_of(h.sum_micros));
+      append_sample(out, name, "_sum", labels, "", sum_of(h));
       append_sample(out, name, "_count", labels, "", std::to_string(total(h)));
     }
   }

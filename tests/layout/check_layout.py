@@ -14,7 +14,7 @@ import tempfile
 ORDER = [
     "base", "net", "crypto", "http", "wire",
     "guard", "route", "upstream", "content", "record",
-    "jobs", "edge", "admin", "config", "measure", "programs",
+    "jobs", "edge", "admin", "config", "probe", "measure", "programs",
 ]
 
 # These do not know each other: only edge (and jobs, for their background work) ties them.
@@ -22,6 +22,7 @@ STRANGERS = ["guard", "route", "upstream", "content", "record"]
 
 # Where the order alone would allow too much: all that the module may include.
 ONLY = {
+    "probe": ["base", "net", "crypto", "http", "wire", "jobs"],
     "measure": ["base", "net", "crypto", "http", "wire", "jobs"],
 }
 

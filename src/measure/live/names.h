@@ -1,17 +1,14 @@
-// Names of TLS's numbers, as IANA's registries and RFC 8446 write them.
+// Names of TLS's numbers: those of crypto/code_names.h, which the edge uses too.
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include "crypto/code_names.h"
 
 namespace pqedge::measure::live {
 
-// "X25519MLKEM768", or "0x1234" for one that is not known here.
-std::string group_name(uint16_t code);
-std::string signature_scheme_name(uint16_t code);
-std::string cipher_suite_name(uint16_t code);
-// "handshake_failure (40)" (RFC 8446 6).
-std::string alert_name(uint8_t code);
-std::string compression_name(uint16_t code);  // RFC 8879 7.3
+using crypto::alert_name;
+using crypto::cipher_suite_name;
+using crypto::compression_name;
+using crypto::group_name;
+using crypto::signature_scheme_name;
 
 }  // namespace pqedge::measure::live

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "config/load.h"
 #include "crypto/certificates.h"
+#include "crypto/kernel_tls.h"
 #include "edge/server.h"
 #include "jobs/demo_backend.h"
 #include "net/inherited.h"
@@ -94,6 +95,7 @@ class Process final : private net::EventSource {
     log::set_level(first->edge.logs.level);
     for (const std::string& w : first->warnings) log::warning("config", "{}", w);
     log::info("server", "{} descriptors may be open", descriptors);
+    log::info("tls", "{}", crypto::describe(crypto::kernel_tls()));
     options.loader = [this]() -> Result<edge::Settings> {
       auto c = load();
       if (!c) return std::unexpected(c.error());

@@ -171,6 +171,7 @@ void Connection::read_failed(int error) {
   ngtcp2_ccerr close;
   switch (error) {
     case NGTCP2_ERR_DRAINING:
+      if (state_ == State::handshake) note_client_close();
       request_end(Ending::drain, {});
       return;
     case NGTCP2_ERR_CLOSING:
@@ -189,6 +190,15 @@ void Connection::read_failed(int error) {
       request_close(close, ngtcp2_strerror(error));
       return;
   }
+}
+
+// The client ended its handshake by CONNECTION_CLOSE: with an alert (RFC 9001 4.8), or without.
+void Connection::note_client_close() const {
+  constexpr uint64_t kCryptoError = 0x100;
+  const uint64_t code = ngtcp2_conn_get_ccerr(conn_)->error_code;
+  const bool alert = code >= kCryptoError && code < 2 * kCryptoError;
+  crypto::note_handshake_end(alert ? crypto::HandshakeEnd::client_alert
+                                   : crypto::HandshakeEnd::client_closed);
 }
 
 void Connection::log_failure(const Error& error) const {
@@ -219,6 +229,11 @@ void Connection::after_receive() {
 void Connection::handshake_completed() {
   leave_handshake();
   state_ = State::established;
+  ngtcp2_conn_info info;
+  ngtcp2_conn_get_conn_info(conn_, &info);
+  facts_.handshake_time = monotonic_now() - facts_.accepted_at;
+  facts_.handshake_in = info.bytes_recv;
+  facts_.handshake_out = info.bytes_sent;
   crypto::read_facts(tls_.ssl(), facts_);
   crypto::note_handshake(tls_.ssl(), facts_);
   send_new_token();

@@ -125,6 +125,7 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
                        ngtcp2_transport_params& parameters) const;
 
   void log_failure(const Error& error) const;
+  void note_client_close() const;
   void handshake_completed();
   void leave_handshake();
   void send_new_token();

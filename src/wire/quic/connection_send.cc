@@ -207,6 +207,7 @@ void Connection::on_timer() {
       return;
     case NGTCP2_ERR_HANDSHAKE_TIMEOUT:
       counters::handshakes_timed_out.add();
+      crypto::note_handshake_end(crypto::HandshakeEnd::timeout);
       request_end(Ending::drop, "the QUIC handshake took too long");
       return;
     default:

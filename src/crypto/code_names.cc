@@ -1,21 +1,17 @@
-#include "measure/live/names.h"
+#include "crypto/code_names.h"
 
 #include <algorithm>
 #include <array>
 #include <format>
-#include <span>
-#include <string_view>
 
+#include "base/text.h"
 #include "crypto/groups.h"
 
-namespace pqedge::measure::live {
+namespace pqedge::crypto {
 
 namespace {
 
-struct Name {
-  uint16_t code;
-  std::string_view name;
-};
+using Name = CodeName;
 
 constexpr std::array kSchemes{
     Name{0x0401, "rsa_pkcs1_sha256"},       Name{0x0403, "ecdsa_secp256r1_sha256"},
@@ -26,6 +22,10 @@ constexpr std::array kSchemes{
     Name{0x080a, "rsa_pss_pss_sha384"},     Name{0x080b, "rsa_pss_pss_sha512"},
     Name{0x0904, "mldsa44"},                Name{0x0905, "mldsa65"},
     Name{0x0906, "mldsa87"},                Name{0x081a, "ecdsa_brainpoolP256r1tls13_sha256"},
+    Name{0x0501, "rsa_pkcs1_sha384"},       Name{0x0601, "rsa_pkcs1_sha512"},
+    Name{0x0201, "rsa_pkcs1_sha1"},         Name{0x0203, "ecdsa_sha1"},
+    Name{0x081b, "ecdsa_brainpoolP384r1tls13_sha384"},
+    Name{0x081c, "ecdsa_brainpoolP512r1tls13_sha512"},
 };
 
 constexpr std::array kSuites{
@@ -75,7 +75,7 @@ std::string find(std::span<const Name> names, uint16_t code) {
 }  // namespace
 
 std::string group_name(uint16_t code) {
-  const crypto::Group* group = crypto::find_group(code);
+  const Group* group = find_group(code);
   return group == nullptr ? std::format("{:#06x}", code) : std::string(group->name);
 }
 
@@ -89,4 +89,13 @@ std::string alert_name(uint8_t code) {
   return std::format("{} ({})", found->name, code);
 }
 
-}  // namespace pqedge::measure::live
+std::span<const CodeName> signature_schemes() { return kSchemes; }
+
+std::string_view find_signature_scheme(std::string_view name) {
+  for (const CodeName& scheme : kSchemes) {
+    if (iequals(scheme.name, name)) return scheme.name;
+  }
+  return {};
+}
+
+}  // namespace pqedge::crypto

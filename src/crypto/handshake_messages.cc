@@ -1,15 +1,14 @@
-#include "measure/live/messages.h"
+#include "crypto/handshake_messages.h"
 
 #include <algorithm>
 #include <array>
 
 #include "crypto/client_hello.h"
 
-namespace pqedge::measure::live {
+namespace pqedge::crypto {
 
 namespace {
 
-namespace extension = crypto::extension;
 constexpr uint16_t kPadding = 21;  // RFC 7685
 
 // SHA-256 of "HelloRetryRequest": a ServerHello with this random is one (RFC 8446 4.1.3).
@@ -89,18 +88,18 @@ Result<ServerHello> parse_server_hello(Bytes message) {
 }
 
 Result<ClientHelloFacts> read_client_hello(Bytes message) {
-  const auto hello = crypto::parse_client_hello(message);
-  if (!hello) return fail("the ClientHello: {}", crypto::name(hello.error()));
+  const auto hello = parse_client_hello(message);
+  if (!hello) return fail("the ClientHello: {}", name(hello.error()));
   ClientHelloFacts facts;
   facts.size = message.size();
-  for (const crypto::KeyShare& share : hello->key_shares) {
-    if (!crypto::is_grease(share.group)) facts.shares.emplace_back(share.group, share.key.size());
+  for (const KeyShare& share : hello->key_shares) {
+    if (!is_grease(share.group)) facts.shares.emplace_back(share.group, share.key.size());
   }
   for (size_t i = 0; i < hello->supported_groups.size(); ++i) {
     const uint16_t group = hello->supported_groups[i];
-    if (!crypto::is_grease(group)) facts.groups.push_back(group);
+    if (!is_grease(group)) facts.groups.push_back(group);
   }
-  for (const crypto::Extension& e : hello->extensions) {
+  for (const Extension& e : hello->extensions) {
     if (e.type == kPadding) facts.padding = e.body.size();
   }
   return facts;
@@ -165,4 +164,4 @@ void RecordReader::take_record(uint8_t type, Bytes body) {
   while (auto message = reader_.next()) messages_.push_back(std::move(*message));
 }
 
-}  // namespace pqedge::measure::live
+}  // namespace pqedge::crypto
