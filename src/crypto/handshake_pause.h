@@ -89,14 +89,14 @@ class SlowSigner {
     virtual ~Place() = default;
   };
   struct Task {
-    std::unique_ptr<Place> place;
+    std::shared_ptr<Place> place;
     std::function<void()> run;               // on a signing thread
     std::function<void(bool ran)> finished;  // on the loop's thread; false: its deadline passed
     net::Loop* loop = nullptr;
   };
   virtual ~SlowSigner() = default;
   // On a worker's thread. Null: no room, or this address has its share.
-  virtual std::unique_ptr<Place> reserve(const net::Address& peer) = 0;
+  virtual std::shared_ptr<Place> reserve(const net::Address& peer) = 0;
   virtual void submit(Task task) = 0;
 };
 

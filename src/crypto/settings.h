@@ -13,7 +13,10 @@ namespace pqedge::crypto {
 struct CertificateSettings {
   std::string chain_file;   // PEM: leaf first, then intermediates
   std::string key_file;     // PEM private key, any PKCS#8 form OpenSSL reads
+  // Instead of the two: every pair of files in it, and in its directories (certificate_directory.h).
+  std::string directory;
   bool is_default = false;  // served when no name matches (else the first certificate is)
+  bool acme = false;        // obtained by jobs/acme, by its own settings: no files here
   std::string sct_file;     // SignedCertificateTimestampList (RFC 6962 3.3); empty: none
 };
 
@@ -26,9 +29,41 @@ enum class ClassicalAction : uint8_t {
   misdirect,  // requests get 421 (RFC 9110 15.5.20)
 };
 
+// Encrypted Client Hello (RFC 9849), [tls.ech].
+struct EchSettings {
+  // PEM, each a private key and its ECHConfigList, newest first: that one clients are told to use
+  // when they come with another, and all of them still open a hello.
+  std::vector<std::string> key_files;
+  std::string public_name;  // what every key file names: the name that can be read on the way
+};
+
+// [crypto]: what the whole process computes with, chosen at start.
+struct ProviderSettings {
+  bool fips = false;
+  std::string fips_module_config = "/etc/ssl/fipsmodule.cnf";  // as `openssl fipsinstall` writes it
+  std::string fast_provider = "auto";  // "auto", "off", or the path of pqedge-fast.so
+  friend bool operator==(const ProviderSettings&, const ProviderSettings&) = default;
+};
+
+// Whether clients are asked for a certificate (RFC 8446 4.3.2).
+enum class ClientAuth : uint8_t {
+  off,
+  optional,     // one that is shown must be good; a client may show none
+  required,     // no handshake without a good one
+  request_any,  // whatever is shown is taken, and what is wrong with it told to the backend
+};
+
+struct ClientAuthSettings {
+  ClientAuth mode = ClientAuth::off;
+  std::string ca_file;                  // PEM: the authorities that clients' certificates come from
+  std::vector<std::string> crl_files;   // PEM or DER; when there are any, every issuer needs one
+  uint32_t depth = 3;                   // intermediates between a certificate and its authority
+  uint64_t max_chain = 64 * 1024;       // bytes of the client's Certificate message
+  bool ca_names = true;                 // tell clients the authorities' names
+};
+
 // One policy; from it every worker builds a TCP and a QUIC context.
 struct TlsSettings {
-  uint32_t id = 0;                  // ConnectionFacts::policy
   std::string min_version = "1.3";  // "1.2" only when configured
   // A preset ("compatible", "hybrid-required", "cnsa2") or a list of groups, best first.
   std::vector<std::string> groups = {"compatible"};
@@ -37,8 +72,10 @@ struct TlsSettings {
   ClassicalAction classical_clients = ClassicalAction::allow;
   std::vector<std::string> ciphers;               // TLS 1.3 suites; empty: the library's defaults
   std::vector<std::string> signature_algorithms;  // empty: the library's defaults
+  ClientAuthSettings client_auth;
   std::vector<CertificateSettings> certificates;
   bool strict_key_files = false;  // refuse a private key's file that others can read
+  EchSettings ech;
   bool session_tickets = true;
   Nanos ticket_lifetime = 7200 * kSecond;  // a ticket is honoured so long; keys roll at half of it
   Nanos handshake_timeout = 10 * kSecond;
@@ -46,6 +83,22 @@ struct TlsSettings {
   TransparencySettings transparency;
   // RFC 8879, best first: "brotli", "zstd", "zlib". Empty: certificates are sent as they are.
   std::vector<std::string> certificate_compression;
+};
+
+// Signatures that take long (RSA from 4096 bits, SLH-DSA) are made by threads beside the workers.
+struct SigningSettings {
+  uint32_t threads = 2;            // changes with a restart
+  uint32_t queue = 256;            // handshakes that wait or are being signed
+  uint32_t share = 8;              // of these, of one client address (IPv6: of a /64)
+  Nanos deadline = 2 * kSecond;    // one that waited longer gets another certificate, or none
+};
+
+// Hosts with a policy of their own. Of `tls` only what validate_policy() looks at holds; the rest is
+// that of the default policy.
+struct HostPolicySettings {
+  std::string name;
+  std::vector<std::string> hosts;  // "a.test", or "*.a.test": one or more labels before it
+  TlsSettings tls;
 };
 
 }  // namespace pqedge::crypto

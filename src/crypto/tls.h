@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "crypto/handshake_pause.h"
 #include "crypto/settings.h"
+#include "crypto/signature_schemes.h"
 #include "net/facts.h"
 #include "net/stream.h"
 
@@ -25,7 +27,8 @@ struct HostPolicy;
 // Reload makes new ones; connections keep what they were made from.
 class ServerContexts {
  public:
-  // `store` was loaded from `settings.certificates`. Errors name the setting and the file.
+  // `store` was loaded from `settings.certificates`. Errors name the setting and the file. Without
+  // `services` no handshake pauses.
   static Result<std::shared_ptr<ServerContexts>> create(
       const TlsSettings& settings, std::shared_ptr<const CertificateStore> store,
       std::shared_ptr<TicketKeyRing> tickets, std::shared_ptr<const KeyLog> keylog = nullptr);
@@ -34,6 +37,8 @@ class ServerContexts {
   virtual SSL_CTX* tcp() const = 0;
   virtual SSL_CTX* quic() const = 0;
   virtual const TlsSettings& settings() const = 0;
+  // On the worker's thread: what handshakes find from now on.
+  virtual void set_certificates(std::shared_ptr<const CertificateStore> store) = 0;
 };
 
 // ALPN identifiers a listener offers, best first, as the names of RFC 7301 ("h2", "http/1.1").
@@ -51,11 +56,23 @@ enum class HelloVerdict : uint8_t {
   classical,        // no post-quantum group in common, which the policy refuses
 };
 
+// Whether the handshake is signed by another thread (handshake_step.h).
+enum class Signing : uint8_t {
+  here,     // on the worker, which is the rule
+  wanted,   // paused in the certificate callback, with a place in the queue
+  granted,  // the callback lets the handshake go on: on a signing thread
+  refused,  // no room, or the deadline passed: no slow certificate
+};
+
 // Where the callbacks of both contexts put what they learn (SNI, ALPN, groups). Attached to each
 // SSL with attach_session() before the handshake; must outlive the SSL's handshake.
+//
+// While a slow signature is made by another thread, the SSL has a copy of it: callbacks of the
+// server's flight reach nothing else of the connection.
 struct SessionState {
   net::ConnectionFacts* facts = nullptr;
   const AlpnList* alpn = nullptr;
+  PausePoint* pause = nullptr;  // null: the handshake cannot pause
 
   // From the first ClientHello; facts->sni and facts->offered_post_quantum are set with it.
   HelloVerdict hello = HelloVerdict::none;
@@ -63,6 +80,12 @@ struct SessionState {
   // Of the host that the hello asks for, from the first hello on; the default's until then. Belongs
   // to the contexts.
   const HostPolicy* policy = nullptr;
+  bool policy_in_place = false;  // on the SSL
+  ClientSignatures signatures;  // what the client can verify
+  Signing signing = Signing::here;
+  std::shared_ptr<SlowSigner::Place> place;  // with Signing::wanted
+  // A certificate was asked for (CertificateRequester); 2: its answer has come.
+  uint8_t requested = 0;
   int verify_error = 0;  // X509_V_ERR_...: the first thing wrong with the client's certificate
 
   // What on_certificate.cc put on the SSL, and what the client takes beside it

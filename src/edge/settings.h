@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "crypto/settings.h"
+#include "edge/passthrough_settings.h"
 #include "http/limits.h"
 #include "http/rules.h"
 #include "net/address.h"
@@ -43,11 +44,16 @@ struct Settings {
   std::string source;              // the file, or "the embedded default", for messages
   uint32_t workers = 0;            // 0: one for each CPU this process may use
   std::vector<ListenerSettings> listeners;
-  crypto::TlsSettings tls;
+  crypto::TlsSettings tls;                                // the default policy
+  std::vector<crypto::HostPolicySettings> tls_policies;  // of hosts with one of their own
+  crypto::ProviderSettings crypto;  // changes with a restart
+  crypto::SigningSettings signing;
+  bool watch_certificates = true;  // their files are read again when they change
   http::Limits limits;
   http::IdentitySettings identity;
   std::vector<upstream::PoolSettings> pools;
   std::vector<route::RouteSettings> routes;
+  std::vector<PassthroughSettings> passthroughs;
   quic::Settings quic;
   record::LogSettings logs;
   uint32_t max_connections = 100'000;  // client connections in the process
