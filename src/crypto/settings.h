@@ -62,6 +62,23 @@ struct ClientAuthSettings {
   bool ca_names = true;                 // tell clients the authorities' names
 };
 
+// Ticket keys that restarts and other machines share, [tls.ticket_keys]: a sealed file
+// (docs/internals/ticket-keys.md).
+struct TicketKeySettings {
+  std::string store_file;        // empty: the keys are this process's alone
+  std::string private_key_file;  // PEM, ML-KEM-1024: opens the store
+  std::string passphrase_file;   // of the private key; empty: it has none
+  Nanos poll = 10 * kSecond;     // the file is looked at so often
+  Nanos rotate_every = 0;        // this machine makes the next key; 0: it never does
+};
+
+// 0-RTT (RFC 8446 2.3).
+struct EarlyDataSettings {
+  bool on = false;
+  uint32_t max_bytes = 16 * 1024;     // of early data on a TCP connection
+  uint32_t replay_entries = 131'072;  // tickets remembered as used; when it is full: refused
+};
+
 // One policy; from it every worker builds a TCP and a QUIC context.
 struct TlsSettings {
   std::string min_version = "1.3";  // "1.2" only when configured
@@ -78,6 +95,9 @@ struct TlsSettings {
   EchSettings ech;
   bool session_tickets = true;
   Nanos ticket_lifetime = 7200 * kSecond;  // a ticket is honoured so long; keys roll at half of it
+  TicketKeySettings ticket_keys;
+  bool ticket_encapsulation = false;  // each ticket carries an ML-KEM-1024 encapsulation of its key
+  EarlyDataSettings early_data;
   Nanos handshake_timeout = 10 * kSecond;
   OcspSettings ocsp;
   TransparencySettings transparency;

@@ -3,6 +3,7 @@
 
 #include <openssl/ssl.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,6 +65,18 @@ enum class Signing : uint8_t {
   refused,  // no room, or the deadline passed: no slow certificate
 };
 
+// What was said of early data that a client offered (early_data.h).
+enum class EarlyDataVerdict : uint8_t {
+  none,  // none was offered, or it could not even be asked (no session, another name or protocol)
+  accepted,
+  off,             // the policy of the host takes none
+  client_auth,     // clients show certificates here, or the session has one
+  foreign_ticket,  // of another process, whose used tickets are not known here
+  changed,         // the endpoint's limits are no longer those that the client remembers
+  replayed,        // the ticket was used before
+  full,            // no room to remember another ticket
+};
+
 // Where the callbacks of both contexts put what they learn (SNI, ALPN, groups). Attached to each
 // SSL with attach_session() before the handshake; must outlive the SSL's handshake.
 //
@@ -93,6 +106,14 @@ struct SessionState {
   std::shared_ptr<const Certificate> certificate;
   bool wants_timestamps = false;      // signed_certificate_timestamp, RFC 6962 3.3
   uint8_t certificate_encodings = 0;  // compress_certificate, RFC 8879: a bit (1 << code)
+
+  // Tickets and 0-RTT (on_ticket.h, early_data.h).
+  std::array<uint8_t, 16> ticket_id{};  // of the ticket that was opened last
+  bool ticket_opened = false;
+  // Of what a client remembers of this endpoint beside the session (RFC 9000 7.4.1, RFC 9114
+  // 7.2.4.2): its early data is good for the same only.
+  std::array<uint8_t, 16> endpoint_digest{};
+  EarlyDataVerdict early_data = EarlyDataVerdict::none;
 };
 void attach_session(SSL* ssl, SessionState* state);
 // After the handshake: group, cipher, version, ALPN, policy, resumption into `facts`.
@@ -112,6 +133,9 @@ class HandshakeHandler {
  public:
   // facts() are complete, set the stream's handler now; bytes may be waiting to be read.
   virtual void on_handshake_done() = 0;
+  // After an on_handshake_done() with facts().handshake_pending: the client's Finished has come, and
+  // the facts say so. Called by the loop alone.
+  virtual void on_handshake_confirmed() {}
   // The peer was told (alert) where that was possible. Destroy the stream.
   virtual void on_handshake_failed(const Error& error) = 0;
 

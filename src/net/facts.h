@@ -55,7 +55,11 @@ struct ConnectionFacts {
   bool client_asked = false;     // the policy asks clients for a certificate
   std::shared_ptr<const ClientCertificate> client;  // null: the client showed none
   bool resumed = false;
-  bool early_data = false;       // the request came as 0-RTT
+  bool early_data = false;          // 0-RTT data came and was accepted
+  bool early_data_refused = false;  // it was offered, and not looked at
+  // The client's Finished has not come yet: what it says may be a replay (RFC 8470 3), and nothing
+  // proves who it is.
+  bool handshake_pending = false;
   bool post_quantum = false;     // the group is a hybrid or pure ML-KEM
   bool offered_post_quantum = false;  // the client's hello lists a group with ML-KEM
   bool hello_retry = false;           // the handshake took a HelloRetryRequest
