@@ -89,9 +89,9 @@ std::string alert_name(uint8_t code) {
   return std::format("{} ({})", found->name, code);
 }
 
-std::span<const CodeName> signature_schemes() { return kSchemes; }
+std::span<const CodeName> signature_scheme_names() { return kSchemes; }
 
-std::string_view find_signature_scheme(std::string_view name) {
+std::string_view known_signature_scheme(std::string_view name) {
   for (const CodeName& scheme : kSchemes) {
     if (iequals(scheme.name, name)) return scheme.name;
   }

@@ -22,8 +22,8 @@ std::string alert_name(uint8_t code);
 std::string compression_name(uint16_t code);  // RFC 8879 7.3
 
 // All schemes that are known here, each once.
-std::span<const CodeName> signature_schemes();
+std::span<const CodeName> signature_scheme_names();
 // The static name of a scheme, whatever the case of letters; empty for one that is not known here.
-std::string_view find_signature_scheme(std::string_view name);
+std::string_view known_signature_scheme(std::string_view name);
 
 }  // namespace pqedge::crypto

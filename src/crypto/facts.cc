@@ -7,7 +7,7 @@
 #include "crypto/callbacks.h"
 #include "crypto/code_names.h"
 #include "crypto/groups.h"
-#include "crypto/policy.h"
+#include "crypto/host_policy.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -49,7 +49,7 @@ struct HandshakeCounters {
   std::array<Counter, kCarriers> resumed;
   std::array<Counter, kCarriers> early_data;
   std::array<Counter, kCarriers> retried;
-  // By scheme of signature_schemes(); the last is for one that is not in it.
+  // By scheme of signature_scheme_names(); the last is for one that is not in it.
   static constexpr size_t kSignatures = 32;
   std::array<std::array<Counter, kSignatures>, kCarriers> signatures;
   std::array<std::array<CostHistograms, kExtents>, kCarriers> cost;
@@ -88,7 +88,7 @@ void HandshakeCounters::add_carrier(size_t carrier, const std::string& name) {
                    {{"signature", std::string(scheme)}, transport});
   };
   size_t index = 0;
-  for (const CodeName& scheme : signature_schemes()) {
+  for (const CodeName& scheme : signature_scheme_names()) {
     signatures[carrier][index++] = signature(scheme.name);
   }
   signatures[carrier].back() = signature("other");
@@ -127,7 +127,7 @@ size_t group_index(std::string_view name) {
 
 size_t signature_index(std::string_view name) {
   size_t index = 0;
-  for (const CodeName& scheme : signature_schemes()) {
+  for (const CodeName& scheme : signature_scheme_names()) {
     if (scheme.name == name) return index;
     ++index;
   }
@@ -142,7 +142,7 @@ std::string_view signature_of(SSL* ssl) {
   if (SSL_session_reused(ssl) == 1 || SSL_get0_signature_name(ssl, &name) != 1 || name == nullptr) {
     return {};
   }
-  const std::string_view known = find_signature_scheme(name);
+  const std::string_view known = known_signature_scheme(name);
   return known.empty() ? "other" : known;
 }
 
@@ -166,7 +166,11 @@ void read_facts(SSL* ssl, net::ConnectionFacts& facts) {
   facts.alpn = protocol_name(ssl);
   facts.resumed = SSL_session_reused(ssl) == 1;
   facts.early_data = SSL_get_early_data_status(ssl) == SSL_EARLY_DATA_ACCEPTED;
-  if (const Policy* policy = policy_of(ssl)) facts.policy = policy->settings.id;
+  if (const HostPolicy* policy = host_policy_of(ssl)) {
+    facts.policy = policy->fingerprint;
+    facts.client_asked = policy->authority != nullptr;
+    if (facts.client_asked) facts.client = read_client_certificate(ssl);
+  }
 }
 
 void note_handshake(const SSL* ssl, const net::ConnectionFacts& facts) {
@@ -183,7 +187,7 @@ void note_handshake(const SSL* ssl, const net::ConnectionFacts& facts) {
   if (facts.post_quantum) return;
   (facts.offered_post_quantum ? handshake_counters.downgraded : handshake_counters.classical_only)
       .add();
-  const Policy* policy = policy_of(ssl);
+  const HostPolicy* policy = host_policy_of(ssl);
   if (policy == nullptr || classical_action(policy->settings, facts.offered_post_quantum) !=
                                ClassicalAction::log) {
     return;
