@@ -1,4 +1,5 @@
-// One ring of session-ticket keys for all workers, both contexts, and every reload (T6, basic).
+// One ring of session-ticket keys for all workers, both contexts, and every reload (T6); and what
+// 0-RTT remembers of tickets (T7).
 #pragma once
 
 #include <array>
@@ -10,18 +11,30 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "crypto/kem.h"
+#include "crypto/replay_store.h"
 
 namespace pqedge::crypto {
 
 struct TicketKey {
-  std::array<uint8_t, 16> name;
+  std::array<uint8_t, 16> name;  // the first bit is 0: on_ticket.cc says with it how it was sealed
   std::array<uint8_t, 32> key;  // AES-256-GCM
   std::array<uint8_t, 32> mac;  // HMAC-SHA-256 around it, which the library's callback wants
-  Nanos created = 0;  // monotonic
+  KemSeed seed;                 // of the ML-KEM-1024 pair of tickets with an encapsulation
+  Nanos created = 0;  // seals from then on: monotonic, or wall clock for keys of a store
 };
 
-// Thread safe. Keys roll at half of `lifetime` when they are asked for. A key decrypts for half of
-// `lifetime` more, so that the last ticket sealed with it is honoured as long as the first.
+// From the random generator of the library; ends the process where that fails.
+TicketKey make_ticket_key(Nanos created);
+void forget(TicketKey& key);
+
+// Thread safe.
+//
+// Own keys roll at half of `lifetime` when they are asked for. A key decrypts for half of `lifetime`
+// more, so that the last ticket sealed with it is honoured as long as the first.
+//
+// Keys of a store (edge/ticket_key_keeper.h) are as whoever rotates it wants them: the newest that
+// has begun seals, those still to come open already, and those before open for `lifetime` more.
 class TicketKeyRing {
  public:
   using Clock = Nanos (*)();
@@ -32,6 +45,11 @@ class TicketKeyRing {
   TicketKeyRing(const TicketKeyRing&) = delete;
   TicketKeyRing& operator=(const TicketKeyRing&) = delete;
 
+  // From a store, in any order, at least one; instead of all keys so far.
+  void install(std::vector<TicketKey> keys, Clock wall_clock = &wall_now);
+  // Back to keys of its own; nothing happens where it has no others.
+  void use_own();
+
   TicketKey current(Nanos now);
   // The key of that name and whether a new ticket should be issued (it is no longer current).
   struct Found {
@@ -39,17 +57,35 @@ class TicketKeyRing {
     bool renew;
   };
   std::optional<Found> find(const uint8_t name[16], Nanos now);
+  // The pair that belongs to a key of the ring; null: it is gone, or the library refused.
+  KemKey kem(const uint8_t name[16]);
   void set_lifetime(Nanos lifetime);
-  Nanos now() const { return clock_(); }
+  // By the clock that counts for the keys in use.
+  Nanos now();
+
+  // Used tickets; made when it is first asked for, and kept. `entries` of a later call has an effect
+  // on nothing.
+  ReplayStore& replays(size_t entries);
 
  private:
-  TicketKeyRing(Nanos lifetime, Clock clock) : lifetime_(lifetime), clock_(clock) {}
+  struct Entry {
+    TicketKey key;
+    KemKey kem;  // made when it is first asked for
+  };
+  TicketKeyRing(Nanos lifetime, Clock clock)
+      : lifetime_(lifetime), own_clock_(clock), clock_(clock) {}
   void roll(Nanos now);
+  void clear();
+  size_t current_index(Nanos now) const;
+  bool over(size_t index, Nanos now) const;
 
   std::mutex mutex_;
   Nanos lifetime_;
-  const Clock clock_;
-  std::vector<TicketKey> keys_;  // newest first
+  const Clock own_clock_;
+  Clock clock_;
+  bool shared_ = false;         // the keys are a store's
+  std::vector<Entry> keys_;  // newest first
+  std::unique_ptr<ReplayStore> replays_;
 };
 
 }  // namespace pqedge::crypto
