@@ -233,6 +233,7 @@ Result<Certificate> parse_certificate(const PemSource& source) {
   X509* leaf = chain->front().get();
   Certificate certificate;
   certificate.names = names_of(leaf);
+  certificate.not_before = to_unix(X509_get0_notBefore(leaf));
   certificate.not_after = to_unix(X509_get0_notAfter(leaf));
   certificate.key = std::move(*key);
   certificate.chain.reset(sk_X509_new_null());
@@ -243,6 +244,7 @@ Result<Certificate> parse_certificate(const PemSource& source) {
   if (auto usable = check_usable(certificate, source.chain_name); !usable) {
     return std::unexpected(usable.error());
   }
+  fill_rank(certificate);
   if (source.warn) warn_of_dates(leaf, source.chain_name);
   return certificate;
 }

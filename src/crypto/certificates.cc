@@ -1,134 +1,197 @@
 // The store: certificates by name.
 #include "crypto/certificates.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 
 #include "base/log.h"
+#include "crypto/certificate_files.h"
 #include "crypto/certificates_internal.h"
 
 namespace pqedge::crypto {
 namespace {
 
-constexpr off_t kMaxFile = 4 * 1024 * 1024;  // an SLH-DSA chain takes some 200 KB
-
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
 };
-using NameMap = std::unordered_map<std::string, size_t, TextHash, std::equal_to<>>;
+using List = std::vector<uint32_t>;  // indices, the highest rank first
+using NameMap = std::unordered_map<std::string, List, TextHash, std::equal_to<>>;
 
 class Store final : public CertificateStore {
  public:
-  Store(std::vector<Certificate> certificates, size_t default_index);
-  const Certificate& find(std::string_view host) const override;
+  explicit Store(std::vector<CertificateRef> certificates);
+  const CertificateRef& choose(const Query& query) const override;
+  const CertificateRef& find(std::string_view host) const override;
+  bool covers(std::string_view host) const override;
+  const CertificateRef& find_challenge(std::string_view host) const override;
   size_t size() const override { return certificates_.size(); }
+  const std::vector<CertificateRef>& all() const override { return certificates_; }
   std::vector<Info> info() const override;
 
  private:
-  void learn(std::string_view name, size_t index);
+  void learn(std::string_view name, uint32_t index);
+  void find_default();
+  const List* exact(std::string_view host) const;
+  const List* wildcard(std::string_view host) const;
+  const CertificateRef* best(const List& list, const Query& query) const;
 
-  std::vector<Certificate> certificates_;
-  size_t default_ = 0;
+  std::vector<CertificateRef> certificates_;
+  List default_;
   NameMap exact_;
   NameMap wildcard_;  // what follows "*."
+  NameMap challenges_;
+  const CertificateRef none_;
 };
 
-Store::Store(std::vector<Certificate> certificates, size_t default_index)
-    : certificates_(std::move(certificates)), default_(default_index) {
-  for (size_t i = 0; i < certificates_.size(); ++i) {
-    for (const std::string& name : certificates_[i].names) learn(name, i);
+Store::Store(std::vector<CertificateRef> certificates) : certificates_(std::move(certificates)) {
+  for (uint32_t i = 0; i < certificates_.size(); ++i) {
+    for (const std::string& name : certificates_[i]->names) learn(name, i);
   }
+  for (NameMap* map : {&exact_, &wildcard_}) {
+    for (auto& [name, list] : *map) {
+      std::ranges::stable_sort(list, std::greater<>(),
+                               [&](uint32_t i) { return certificates_[i]->rank; });
+    }
+  }
+  find_default();
 }
 
-void Store::learn(std::string_view name, size_t index) {
+void Store::learn(std::string_view name, uint32_t index) {
+  if (certificates_[index]->is_challenge) {
+    challenges_[std::string(name)] = {index};
+    return;
+  }
   const bool wildcard = name.starts_with("*.");
   // Only a whole left-most label may be a wildcard (RFC 6125 6.4.3).
   if (wildcard) name.remove_prefix(2);
   if (name.empty() || name.find('*') != name.npos) return;
-  const auto [entry, added] = (wildcard ? wildcard_ : exact_).emplace(name, index);
-  if (added) return;
-  log::warning("tls", "{} and {} are both for {}{}: the former is served",
-               certificates_[entry->second].file, certificates_[index].file, wildcard ? "*." : "",
-               name);
+  List& list = (wildcard ? wildcard_ : exact_)[std::string(name)];
+  // Side by side are those that differ in kind or strength of key.
+  for (const uint32_t other : list) {
+    if (certificates_[other]->rank != certificates_[index]->rank) continue;
+    log::warning("tls", "{} and {} are both for {}{}: the former is served",
+                 certificates_[other]->file, certificates_[index]->file, wildcard ? "*." : "",
+                 name);
+    break;
+  }
+  list.push_back(index);
 }
 
-const Certificate& Store::find(std::string_view host) const {
-  if (const auto it = exact_.find(host); it != exact_.end()) return certificates_[it->second];
-  const size_t dot = host.find('.');
-  if (dot != host.npos && dot > 0) {
-    const auto it = wildcard_.find(host.substr(dot + 1));
-    if (it != wildcard_.end()) return certificates_[it->second];
+// Beside the default one stand those for the same name.
+void Store::find_default() {
+  std::optional<uint32_t> first;
+  for (uint32_t i = 0; i < certificates_.size(); ++i) {
+    if (certificates_[i]->is_challenge) continue;
+    if (!first || (certificates_[i]->is_default && !certificates_[*first]->is_default)) first = i;
   }
-  return certificates_[default_];
+  if (!first) return;
+  const Certificate& chosen = *certificates_[*first];
+  if (!chosen.names.empty()) {
+    const std::string_view name = chosen.names.front();
+    const bool wildcard = name.starts_with("*.");
+    const NameMap& map = wildcard ? wildcard_ : exact_;
+    const auto it = map.find(wildcard ? name.substr(2) : name);
+    if (it != map.end()) default_ = it->second;
+  }
+  if (!std::ranges::contains(default_, *first)) default_ = {*first};
+}
+
+const List* Store::exact(std::string_view host) const {
+  const auto it = exact_.find(host);
+  return it == exact_.end() ? nullptr : &it->second;
+}
+
+const List* Store::wildcard(std::string_view host) const {
+  const size_t dot = host.find('.');
+  if (dot == host.npos || dot == 0) return nullptr;
+  const auto it = wildcard_.find(host.substr(dot + 1));
+  return it == wildcard_.end() ? nullptr : &it->second;
+}
+
+// How well a client can do with it: 0, it cannot verify the handshake's signature.
+int fitness(const Certificate& certificate, const CertificateStore::Query& query) {
+  if ((certificate.key_schemes & query.client.leaf) == 0) return 0;
+  const bool whole = std::ranges::all_of(certificate.signature_schemes, [&](SchemeSet schemes) {
+    return (schemes & query.client.chain) != 0;
+  });
+  const bool quick = !query.avoid_slow || !certificate.slow;
+  return 1 + (whole ? 1 : 0) + (quick ? 2 : 0);
+}
+
+// The first of the fittest; null: the client can verify none.
+const CertificateRef* Store::best(const List& list, const Query& query) const {
+  const CertificateRef* best = nullptr;
+  int most = 0;
+  for (const uint32_t i : list) {
+    const int fit = fitness(*certificates_[i], query);
+    if (fit <= most) continue;
+    most = fit;
+    best = &certificates_[i];
+  }
+  return best;
+}
+
+const CertificateRef& Store::choose(const Query& query) const {
+  const List* first = nullptr;
+  for (const List* list : {exact(query.host), wildcard(query.host)}) {
+    if (list == nullptr) continue;
+    if (const CertificateRef* found = best(*list, query)) return *found;
+    if (first == nullptr) first = list;
+  }
+  if (first == nullptr) {
+    if (default_.empty()) return none_;
+    if (const CertificateRef* found = best(default_, query)) return *found;
+    first = &default_;
+  }
+  return certificates_[first->front()];
+}
+
+const CertificateRef& Store::find(std::string_view host) const {
+  for (const List* list : {exact(host), wildcard(host)}) {
+    if (list != nullptr) return certificates_[list->front()];
+  }
+  return default_.empty() ? none_ : certificates_[default_.front()];
+}
+
+bool Store::covers(std::string_view host) const {
+  return exact(host) != nullptr || wildcard(host) != nullptr;
+}
+
+const CertificateRef& Store::find_challenge(std::string_view host) const {
+  const auto it = challenges_.find(host);
+  return it == challenges_.end() ? none_ : certificates_[it->second.front()];
 }
 
 std::vector<CertificateStore::Info> Store::info() const {
   std::vector<Info> all;
-  for (const Certificate& c : certificates_) all.push_back({c.names, c.file, c.not_after});
+  for (const CertificateRef& c : certificates_) all.push_back({c->names, c->file, c->not_after});
   return all;
 }
 
-// Of a private key's file: those who own it may read it, and its group where that is not asked to
-// be strict.
-Result<void> check_mode(const std::string& path, mode_t mode,
-                        const CertificateStore::LoadOptions& options) {
-  if (options.strict_keys && (mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return fail("{}: the private key's mode is {:04o}, and tls.strict_key_files allows its owner "
-                "alone; chmod 600 it",
-                path, mode & 07777);
+// A directory may hold what is not ours to put right: the pairs that are good are taken.
+Result<void> load_directory(const CertificateSettings& settings,
+                            const CertificateStore::LoadOptions& options,
+                            std::vector<CertificateRef>& into) {
+  const auto pairs = list_certificate_files(settings);
+  if (!pairs) return std::unexpected(pairs.error());
+  std::string first_problem;
+  const size_t before = into.size();
+  for (const CertificateFiles& files : *pairs) {
+    if (auto loaded = load_certificate(files, options)) {
+      into.push_back(std::make_shared<const Certificate>(std::move(*loaded)));
+    } else {
+      if (first_problem.empty()) first_problem = loaded.error().message;
+      if (options.warn) log::error("tls", "left out: {}", loaded.error().message);
+    }
   }
-  if (options.warn && (mode & S_IROTH) != 0) {
-    log::warning("tls", "{}: the private key can be read by everyone; chmod 600 it", path);
+  if (into.size() > before) return {};
+  if (!first_problem.empty()) {
+    return fail("no certificate in {} can be used: {}", settings.directory, first_problem);
   }
-  return {};
-}
-
-// `key`: set for a private key's file.
-Result<std::string> read_file(const std::string& path, const CertificateStore::LoadOptions* key) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return fail_errno(errno, "cannot open {}", path);
-  struct Closer {
-    int fd;
-    ~Closer() { close(fd); }
-  } const closer{fd};
-  struct stat st{};
-  if (fstat(fd, &st) != 0) return fail_errno(errno, "cannot read {}", path);
-  if (S_ISDIR(st.st_mode)) return fail("{} is a directory, not a PEM file", path);
-  if (!S_ISREG(st.st_mode)) return fail("{} is not a regular file", path);
-  if (st.st_size > kMaxFile) return fail("{} has {} bytes: not a PEM file", path, st.st_size);
-  if (key != nullptr) {
-    if (auto ok = check_mode(path, st.st_mode, *key); !ok) return std::unexpected(ok.error());
-  }
-  std::string text(static_cast<size_t>(st.st_size), '\0');
-  size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t n = read(fd, text.data() + filled, text.size() - filled);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "cannot read {}", path);
-    if (n == 0) break;
-    filled += static_cast<size_t>(n);
-  }
-  text.resize(filled);
-  return text;
-}
-
-Result<Certificate> load_one(const CertificateSettings& settings,
-                             const CertificateStore::LoadOptions& options) {
-  auto chain = read_file(settings.chain_file, nullptr);
-  if (!chain) return std::unexpected(chain.error());
-  auto key = read_file(settings.key_file, &options);
-  if (!key) return std::unexpected(key.error());
-  auto parsed =
-      parse_certificate({*chain, *key, settings.chain_file, settings.key_file, options.warn});
-  OPENSSL_cleanse(key->data(), key->size());
-  if (parsed) parsed->file = settings.chain_file;
-  return parsed;
+  return fail("{} holds no certificate with its key (NAME.crt or NAME.pem with NAME.key beside it)",
+              settings.directory);
 }
 
 }  // namespace
@@ -136,28 +199,41 @@ Result<Certificate> load_one(const CertificateSettings& settings,
 Result<std::shared_ptr<const CertificateStore>> CertificateStore::load(
     const std::vector<CertificateSettings>& settings, LoadOptions options) {
   if (settings.empty()) return fail("no certificate is configured");
-  std::vector<Certificate> certificates;
-  std::optional<size_t> default_index;
+  std::vector<CertificateRef> certificates;
+  const CertificateSettings* marked = nullptr;
   for (const CertificateSettings& one : settings) {
-    if (one.is_default && default_index) {
+    if (one.acme) continue;
+    if (one.is_default && marked != nullptr) {
       return fail("{} and {} are both marked as the default certificate; only one can be",
-                  settings[*default_index].chain_file, one.chain_file);
+                  marked->chain_file, one.chain_file);
     }
-    if (one.is_default) default_index = certificates.size();
-    auto loaded = load_one(one, options);
+    if (one.is_default) marked = &one;
+    if (!one.directory.empty()) {
+      if (auto ok = load_directory(one, options, certificates); !ok) {
+        return std::unexpected(ok.error());
+      }
+      continue;
+    }
+    const auto files = list_certificate_files(one);
+    if (!files) return std::unexpected(files.error());
+    auto loaded = load_certificate(files->front(), options);
     if (!loaded) return std::unexpected(loaded.error());
-    certificates.push_back(std::move(*loaded));
+    certificates.push_back(std::make_shared<const Certificate>(std::move(*loaded)));
   }
-  return std::make_shared<const Store>(std::move(certificates), default_index.value_or(0));
+  return make(std::move(certificates));
 }
 
 Result<std::shared_ptr<const CertificateStore>> CertificateStore::from_pem(
     std::string_view chain_pem, std::string_view key_pem) {
   auto parsed = parse_certificate({chain_pem, key_pem, "the chain", "the key"});
   if (!parsed) return std::unexpected(parsed.error());
-  std::vector<Certificate> certificates;
-  certificates.push_back(std::move(*parsed));
-  return std::make_shared<const Store>(std::move(certificates), 0);
+  parsed->id = "memory:";
+  return make({std::make_shared<const Certificate>(std::move(*parsed))});
+}
+
+std::shared_ptr<const CertificateStore> CertificateStore::make(
+    std::vector<CertificateRef> certificates) {
+  return std::make_shared<const Store>(std::move(certificates));
 }
 
 }  // namespace pqedge::crypto

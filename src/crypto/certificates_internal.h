@@ -64,6 +64,10 @@ Result<Certificate> parse_certificate(const PemSource& source);
 // rank, key_schemes, signature_schemes and slow, from leaf, key and chain.
 void fill_rank(Certificate& certificate);
 
+// Whether `fresh`, as read from files, would change nothing of what is served for `old`, which may
+// have an OCSP response and timestamps beside it.
+bool same_content(const Certificate& old, const Certificate& fresh);
+
 // Names that a client may ask for: dNSName and iPAddress of subjectAltName, or, where there is no
 // dNSName, the common name (RFC 6125 6.4.4).
 std::vector<std::string> names_of(X509* leaf);
