@@ -2,6 +2,8 @@
 
 #include <format>
 
+#include "config/section_readers.h"
+
 namespace pqedge::config {
 namespace {
 
@@ -61,20 +63,9 @@ void read_listener(Table& t, size_t index, edge::ListenerSettings& l) {
 }
 
 void read_tls(Table& t, crypto::TlsSettings& s) {
-  t.choice<std::string>("min_version", s.min_version, {{"1.3", "1.3"}, {"1.2", "1.2"}});
-  t.strings("groups", s.groups);
-  for (const auto& [key, action] : {std::pair{"downgraded_clients", &s.downgraded_clients},
-                                    std::pair{"classical_clients", &s.classical_clients}}) {
-    t.choice<crypto::ClassicalAction>(key, *action,
-                                      {{"allow", crypto::ClassicalAction::allow},
-                                       {"log", crypto::ClassicalAction::log},
-                                       {"refuse", crypto::ClassicalAction::refuse},
-                                       {"403", crypto::ClassicalAction::forbid},
-                                       {"421", crypto::ClassicalAction::misdirect}});
-  }
-  t.strings("ciphers", s.ciphers);
-  t.strings("signature_algorithms", s.signature_algorithms);
+  read_policy(t, s);
   t.read("strict_key_files", s.strict_key_files);
+  t.table("ech", [&](Table& ech) { read_ech(ech, s.ech); });
   t.read("session_tickets", s.session_tickets);
   t.duration("ticket_lifetime", s.ticket_lifetime);
   t.duration("handshake_timeout", s.handshake_timeout);
@@ -134,20 +125,20 @@ void read_pool(Table& t, upstream::PoolSettings& s) {
   t.count("max_connections", s.max_connections);
   t.choice<uint8_t>("send_proxy", s.send_proxy, {{"off", 0}, {"v1", 1}, {"v2", 2}});
   t.count("retries", s.retries);
+  read_backend_tls(t, s);
 }
 
 void read_route(Table& t, size_t index, route::RouteSettings& s) {
   s.name = std::format("route-{}", index + 1);
   t.read("name", s.name);
-  t.strings("hosts", s.hosts);
-  t.read("path", s.path);
-  t.read("path_prefix", s.path_prefix);
+  read_route_match(t, s);
   t.read("pool", s.pool);
   t.count("status", s.answer_status);
   t.read("body", s.answer_body);
   t.read("redirect_to_https", s.redirect_https);
   t.count("redirect_port", s.redirect_port);
   t.size("max_body", s.max_body);
+  read_route_clients(t, s);
   t.choice<http::EncodedSlash>(
       "encoded_slash", s.encoded_slash,
       {{"keep", http::EncodedSlash::keep}, {"refuse", http::EncodedSlash::refuse}});
@@ -260,15 +251,25 @@ void read_document(Table& root, Configuration& out) {
   root.tables("listener",
               [&](Table& t, size_t i) { read_listener(t, i, edge.listeners.emplace_back()); });
   root.table("tls", [&](Table& t) { read_tls(t, edge.tls); });
+  root.tables("tls_policy", [&](Table& t, size_t i) {
+    read_host_policy(t, i, edge.tls, edge.tls_policies.emplace_back());
+  });
   root.tables("certificate",
               [&](Table& t, size_t) { read_certificate(t, edge.tls.certificates.emplace_back()); });
   root.tables("pool", [&](Table& t, size_t) { read_pool(t, edge.pools.emplace_back()); });
   root.tables("route", [&](Table& t, size_t i) { read_route(t, i, edge.routes.emplace_back()); });
+  root.tables("passthrough", [&](Table& t, size_t i) {
+    read_passthrough(t, i, edge.passthroughs.emplace_back());
+  });
   root.table("limits", [&](Table& t) { read_limits(t, edge.limits); });
   root.table("timeouts", [&](Table& t) { read_timeouts(t, edge.limits); });
   root.table("identity", [&](Table& t) { read_identity(t, edge.identity); });
+  root.table("client_certificate_fields", [&](Table& t) {
+    read_client_certificate_fields(t, edge.identity.client_certificate);
+  });
   root.table("logging", [&](Table& t) { read_logging(t, edge.logs); });
   root.table("admin", [&](Table& t) { read_admin(t, out.admin); });
+  root.table("crypto", [&](Table& t) { read_crypto(t, edge.crypto); });
   root.table("quic", [&](Table& t) { read_quic(t, edge.quic); });
   root.table("debug", [&](Table& t) { read_debug(t, edge.debug); });
 }

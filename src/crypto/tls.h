@@ -28,11 +28,13 @@ struct HostPolicy;
 // Reload makes new ones; connections keep what they were made from.
 class ServerContexts {
  public:
-  // `store` was loaded from `settings.certificates`. Errors name the setting and the file. Without
+  // `store` was loaded from `settings.certificates`, `policies` from `settings` and what hosts have of
+  // their own; without them every host has the policy of `settings`. Errors name the setting and the file. Without
   // `services` no handshake pauses.
   static Result<std::shared_ptr<ServerContexts>> create(
       const TlsSettings& settings, std::shared_ptr<const CertificateStore> store,
-      std::shared_ptr<TicketKeyRing> tickets, std::shared_ptr<const KeyLog> keylog = nullptr);
+      std::shared_ptr<TicketKeyRing> tickets, std::shared_ptr<const KeyLog> keylog = nullptr,
+      std::shared_ptr<const PolicySet> policies = nullptr, HandshakeServices services = {});
   virtual ~ServerContexts() = default;
 
   virtual SSL_CTX* tcp() const = 0;
@@ -90,11 +92,14 @@ struct SessionState {
   // From the first ClientHello; facts->sni and facts->offered_post_quantum are set with it.
   HelloVerdict hello = HelloVerdict::none;
   bool sent_alpn = false;
+  bool outer_sent_alpn = false;  // of an Encrypted Client Hello: the outer one's
   // Of the host that the hello asks for, from the first hello on; the default's until then. Belongs
   // to the contexts.
   const HostPolicy* policy = nullptr;
   bool policy_in_place = false;  // on the SSL
   ClientSignatures signatures;  // what the client can verify
+  // The hello offers "acme-tls/1" alone, and there is a challenge for its name (RFC 8737).
+  bool acme_challenge = false;
   Signing signing = Signing::here;
   std::shared_ptr<SlowSigner::Place> place;  // with Signing::wanted
   // A certificate was asked for (CertificateRequester); 2: its answer has come.

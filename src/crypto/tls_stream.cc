@@ -22,16 +22,19 @@ const counters::Counter truncations("pqedge_tls_truncations_total",
 }  // namespace
 
 TlsStream::TlsStream(net::Loop& loop, net::Fd fd, std::shared_ptr<ServerContexts> contexts,
-                     net::ConnectionFacts& facts, const AlpnList& alpn, HandshakeHandler& handler)
+                     net::ConnectionFacts& facts, const AlpnList& alpn, HandshakeHandler& handler,
+                     Slice ahead)
     : loop_(loop),
-      socket_(std::move(fd)),
+      socket_(std::move(fd), std::move(ahead)),
       contexts_(std::move(contexts)),
       facts_(facts),
       handshake_handler_(handler),
       session_{.facts = &facts, .alpn = &alpn},
       turn_end_([](void* self) { static_cast<TlsStream*>(self)->on_turn_end(); }, this) {
   facts_.transport = net::Transport::tls;
-  if (auto added = loop_.add(socket_.fd(), *this); !added) fail_and_tell(added.error());
+  if (auto added = loop_.add(socket_.fd(), *this); !added) return fail_and_tell(added.error());
+  begin_owed_ = !socket_.drained();
+  if (begin_owed_) loop_.defer(turn_end_);
 }
 
 TlsStream::~TlsStream() {
@@ -94,6 +97,7 @@ net::IoStatus TlsStream::settle_read(int result) {
       input_ = Input::closed;
       return net::IoStatus::end_of_stream;
     default:
+      note_read_error();
       fail(Error{"TLS: " + take_openssl_error(), 0});
       socket_.send_gathered();  // the alert
       return net::IoStatus::error;
@@ -112,16 +116,24 @@ net::IoStatus TlsStream::end_of_socket() {
   if (!socket_.ended()) return net::IoStatus::would_block;
   // RFC 8446 6.1: without a close_notify the end may be an attacker's. Our direction still works.
   input_ = Input::truncated;
+  note_truncation();
+  return net::IoStatus::error;
+}
+
+void TlsStream::note_truncation() {
   error_ = Error{"the client ended the connection without a close_notify", 0};
   truncations.add();
-  return net::IoStatus::error;
 }
 
 // Called by OpenSSL for each message after the handshake.
 void TlsStream::on_state(const SSL* ssl, int where, int) {
-  if ((where & SSL_CB_ACCEPT_LOOP) != SSL_CB_ACCEPT_LOOP) return;
   const OSSL_HANDSHAKE_STATE state = SSL_get_state(ssl);
-  if (state != TLS_ST_SR_KEY_UPDATE && state != TLS_ST_SR_CLNT_HELLO) return;
+  const bool from_client = (where & SSL_CB_ACCEPT_LOOP) == SSL_CB_ACCEPT_LOOP &&
+                           (state == TLS_ST_SR_KEY_UPDATE || state == TLS_ST_SR_CLNT_HELLO);
+  const bool from_server = (where & SSL_CB_CONNECT_LOOP) == SSL_CB_CONNECT_LOOP &&
+                           (state == TLS_ST_CR_KEY_UPDATE || state == TLS_ST_CR_SESSION_TICKET ||
+                            state == TLS_ST_CR_HELLO_REQ);
+  if (!from_client && !from_server) return;
   auto* stream = static_cast<TlsStream*>(SSL_get_app_data(ssl));
   if (++stream->control_messages_ != kMaxControlMessages + 1) return;
   control_floods.add();
@@ -172,6 +184,7 @@ void TlsStream::call_readable() {
 }
 
 void TlsStream::on_turn_end() {
+  if (std::exchange(begin_owed_, false) && phase_ == Phase::silent) return advance_handshake();
   send_queued();
   if (phase_ == Phase::handshaking && !socket_.blocked()) socket_.send_gathered();
   const bool readable_owed = std::exchange(readable_owed_, false);
@@ -194,10 +207,10 @@ void TlsStream::on_turn_end() {
 std::unique_ptr<net::Stream> make_tls_server_stream(net::Loop& loop, net::Fd fd,
                                                     std::shared_ptr<ServerContexts> contexts,
                                                     net::ConnectionFacts& facts,
-                                                    const AlpnList& alpn,
-                                                    HandshakeHandler& handler) {
-  return std::make_unique<TlsStream>(loop, std::move(fd), std::move(contexts), facts, alpn,
-                                     handler);
+                                                    const AlpnList& alpn, HandshakeHandler& handler,
+                                                    Slice ahead) {
+  return std::make_unique<TlsStream>(loop, std::move(fd), std::move(contexts), facts, alpn, handler,
+                                     std::move(ahead));
 }
 
 }  // namespace pqedge::crypto

@@ -1,4 +1,5 @@
-// TLS over an accepted TCP socket: the stream that make_tls_server_stream() returns.
+// TLS over a TCP socket: the stream that make_tls_server_stream() returns. Toward backends only its
+// handshake differs: tls_client_stream.h.
 //
 // A turn: events say that there are bytes, OpenSSL reads them from the socket in records, the
 // handler answers; at the end of the turn everything queued is sealed into as few records as it
@@ -16,7 +17,7 @@
 
 namespace pqedge::crypto {
 
-class TlsStream final : public net::Stream, public net::EventSource {
+class TlsStream : public net::Stream, public net::EventSource {
  public:
   TlsStream(net::Loop& loop, net::Fd fd, std::shared_ptr<ServerContexts> contexts,
             net::ConnectionFacts& facts, const AlpnList& alpn, HandshakeHandler& handler,
@@ -39,7 +40,7 @@ class TlsStream final : public net::Stream, public net::EventSource {
 
   void on_events(uint32_t events) override;
 
- private:
+ protected:
   // Sealed before a send: all that a fast client takes at once, little when the last send was
   // refused.
   static constexpr size_t kLeastBurst = 16 * 1024;
@@ -81,10 +82,13 @@ class TlsStream final : public net::Stream, public net::EventSource {
     bool gone_ = false;
   };
 
-  bool begin();
+  virtual bool begin();
   void advance_handshake();
-  void finish_handshake();
-  void fail_handshake(bool closed);
+  virtual void finish_handshake();
+  virtual void fail_handshake(bool closed);
+  // An error of OpenSSL's while reading, still in its queue; the FIN that came without a close_notify.
+  virtual void note_read_error() {}
+  virtual void note_truncation();
   void answer_plain_http();
 
   bool may_have_input() const;

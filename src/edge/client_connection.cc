@@ -82,11 +82,36 @@ void ClientConnection::begin(net::Fd fd) {
     return;
   }
   facts_.transport = net::Transport::tls;
-  const auto& contexts = worker_.snapshot()->contexts();
-  facts_.policy = contexts->settings().id;
-  stream_ = crypto::make_tls_server_stream(loop, std::move(fd), contexts, facts_, listener_->alpn,
-                                           *this);
   arm_handshake_timer();
+  if (!listener_->passes_on(PassthroughTransport::tcp)) return begin_tls(std::move(fd), {});
+  hello_.reset(new HelloReader(loop, std::move(fd), *this));
+  if (auto ok = hello_->start(); !ok) on_hello_failed(ok.error().message);
+}
+
+void ClientConnection::begin_tls(net::Fd fd, Slice ahead) {
+  const auto& contexts = worker_.snapshot()->contexts();
+  stream_ = crypto::make_tls_server_stream(worker_.loop(), std::move(fd), contexts, facts_,
+                                           listener_->alpn, *this, std::move(ahead));
+}
+
+void ClientConnection::on_hello(net::Fd fd, Slice bytes, std::string host) {
+  hello_.reset();
+  auto passthrough = listener_->passthrough->find(PassthroughTransport::tcp, host);
+  if (passthrough == nullptr) return begin_tls(std::move(fd), std::move(bytes));
+  handshake_timer_.disarm();
+  facts_.sni = std::move(host);
+  TcpPassthrough::Client client{.fd = std::move(fd),
+                                .facts = facts_,
+                                .listener = listener_->settings.name,
+                                .hello = std::move(bytes)};
+  passthrough_ = std::make_unique<TcpPassthrough>(worker_, std::move(passthrough),
+                                                  std::move(client), *this);
+  passthrough_->start();
+}
+
+void ClientConnection::on_hello_failed(std::string_view why) {
+  log::debug("passthrough", "{}: {}", facts_.peer.ip(), why);
+  end_later();  // the reader is still on the call stack
 }
 
 void ClientConnection::arm_handshake_timer() {
@@ -149,6 +174,8 @@ void ClientConnection::drain(Nanos linger) {
 void ClientConnection::close_now() {
   if (codec_) {
     codec_->close_now();
+  } else if (passthrough_) {
+    passthrough_->cut("cut at shutdown");
   } else {
     end_later();
   }

@@ -5,8 +5,10 @@
 
 #include "base/intrusive_list.h"
 #include "crypto/tls.h"
+#include "edge/hello_reader.h"
 #include "edge/listener_view.h"
 #include "edge/proxy_header.h"
+#include "edge/tcp_passthrough.h"
 #include "http/stream.h"
 #include "net/facts.h"
 #include "net/loop.h"
@@ -20,6 +22,8 @@ class Worker;
 class ClientConnection final : public ListNode<ClientConnection>,
                                public http::ServerConnectionHandler,
                                private ProxyHeaderHandler,
+                               private HelloReaderHandler,
+                               private PassthroughHandler,
                                private crypto::HandshakeHandler {
  public:
   // An accepted TCP or Unix socket.
@@ -38,6 +42,9 @@ class ClientConnection final : public ListNode<ClientConnection>,
 
   void on_proxy_header(net::Fd fd, const proxy_protocol::Header& header) override;
   void on_proxy_failed(std::string_view why) override;
+  void on_hello(net::Fd fd, Slice bytes, std::string host) override;
+  void on_hello_failed(std::string_view why) override;
+  void on_passthrough_end() override { end_later(); }
   void on_handshake_done() override;
   void on_handshake_failed(const Error& error) override;
   http::ServerStreamHandler& on_stream(http::ServerStream& stream) override;
@@ -45,6 +52,8 @@ class ClientConnection final : public ListNode<ClientConnection>,
   void set_addresses(int fd, const net::Address& peer);
   // From the client's first byte on.
   void begin(net::Fd fd);
+  // `ahead`: what was read of it already.
+  void begin_tls(net::Fd fd, Slice ahead);
   void arm_handshake_timer();
   void start_codec(std::unique_ptr<net::Stream> stream);
   void end_later();
@@ -53,6 +62,8 @@ class ClientConnection final : public ListNode<ClientConnection>,
   std::shared_ptr<const ListenerView> listener_;
   net::ConnectionFacts facts_;           // of TCP and Unix; an HTTP/3 codec holds its own
   std::unique_ptr<ProxyHeaderReader> proxy_header_;  // while its header is awaited
+  std::unique_ptr<HelloReader> hello_;   // while a hello is awaited that may be another's
+  std::unique_ptr<TcpPassthrough> passthrough_;
   std::unique_ptr<net::Stream> stream_;  // while the handshake runs
   std::unique_ptr<http::ServerConnection> codec_;
   net::Timer handshake_timer_;

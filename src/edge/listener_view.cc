@@ -21,12 +21,15 @@ bool ListenerView::wants_proxy_header(const net::Address& peer) const {
                              [&](const net::Network& n) { return n.contains(peer); });
 }
 
-std::shared_ptr<const ListenerView> make_listener_view(const ListenerSettings& settings,
-                                                       const net::Address& address) {
+std::shared_ptr<const ListenerView> make_listener_view(
+    const ListenerSettings& settings, const net::Address& address,
+    std::shared_ptr<const PassthroughTable> passthrough, bool one_udp_socket) {
   auto view = std::make_shared<ListenerView>();
   view->settings = settings;
   for (std::string& host : view->settings.redirect_hosts) host = to_lower(host);
   view->address = address;
+  view->passthrough = std::move(passthrough);
+  view->one_udp_socket = one_udp_socket;
   if (settings.tls) {
     if (settings.http2) view->alpn.push_back("h2");
     if (settings.http1) view->alpn.push_back("http/1.1");

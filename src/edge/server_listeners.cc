@@ -76,6 +76,7 @@ Result<net::UdpSocket> Server::udp_socket(const Binding& b, const quic::Settings
 // Binds what is new. What is bound already stays as it is.
 Result<std::vector<ListenerPlan>> Server::plan_listeners(const Settings& settings) {
   std::vector<ListenerPlan> plans(shared_.workers.size());
+  const PassthroughSet passthroughs(settings, shared_.servers);
   for (const Binding& b : bindings(settings)) {
     const auto known = bound_.find(b.address.to_string());
     const bool new_tcp = known == bound_.end();
@@ -84,7 +85,10 @@ Result<std::vector<ListenerPlan>> Server::plan_listeners(const Settings& setting
       if (!(udp ? new_udp : new_tcp) || inherited(b.address, udp) != nullptr) continue;
       if (auto ok = check_free(b, udp); !ok) return std::unexpected(ok.error());
     }
-    const auto view = make_listener_view(*b.listener, b.address);
+    auto passthrough = passthroughs.table_of(*b.listener);
+    if (!passthrough) return std::unexpected(passthrough.error());
+    const auto view = make_listener_view(*b.listener, b.address, std::move(*passthrough),
+                                         inherited(b.address, true) != nullptr);
     for (size_t i = 0; i < plans.size(); ++i) {
       ListenerPlan::Entry entry;
       entry.view = view;

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "crypto/policy.h"
+#include "edge/validate_passthrough.h"
+#include "crypto/providers.h"
 #include "http/validate.h"
 #include "record/validate.h"
 #include "route/validate.h"
@@ -143,6 +145,7 @@ void check_pools_of_routes(const Settings& settings, Problems& out) {
     if (hint.empty()) hint = "write a [[pool]] with name = " + in_quotes(pool);
     out.push_back({entry_key("route", i, "pool"), "there is no pool " + in_quotes(pool), hint});
   }
+  for (const PassthroughSettings& p : settings.passthroughs) used.insert(p.pool);
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty() || used.contains(names[i])) continue;
     out.push_back(
@@ -165,6 +168,46 @@ void check_certificates(const crypto::TlsSettings& tls, Problems& out) {
                        entry_key("certificate", earlier, "chain")});
         break;
       }
+    }
+  }
+}
+
+// Whether a client could show a certificate to the host, which may be a pattern or empty (any).
+bool asks_clients(const Settings& s, std::string_view host) {
+  const auto asks = [](const crypto::TlsSettings& tls) {
+    return tls.client_auth.mode != crypto::ClientAuth::off;
+  };
+  // A route's pattern and a policy's may overlap in many ways: it is enough that some policy asks,
+  // unless one names the very host.
+  for (const crypto::HostPolicySettings& policy : s.tls_policies) {
+    for (const std::string& named : policy.hosts) {
+      if (iequals(named, host)) return asks(policy.tls);
+    }
+  }
+  return asks(s.tls) ||
+         std::ranges::any_of(s.tls_policies, asks, &crypto::HostPolicySettings::tls);
+}
+
+void check_clients_of_routes(const Settings& s, Problems& out) {
+  for (size_t i = 0; i < s.routes.size(); ++i) {
+    const route::RouteSettings& r = s.routes[i];
+    const auto refuse = [&](std::string_view host) {
+      out.push_back({entry_key("route", i),
+                     host.empty() ? std::string("wants a client certificate, and no client is asked "
+                                                "for one")
+                                  : std::format("wants a client certificate, and clients of {} are "
+                                                "not asked for one",
+                                                in_quotes(host)),
+                     "set client_auth in [tls] or in the [[tls_policy]] of the host"});
+    };
+    if (!r.wants_client()) continue;
+    if (r.hosts.empty() && !asks_clients(s, "")) refuse("");
+    for (const std::string& host : r.hosts) {
+      if (!asks_clients(s, host)) refuse(host);
+    }
+    if (r.redirect_https) {
+      out.push_back({entry_key("route", i), "redirects to https, and wants a client certificate",
+                     "keep one: a redirect is for clients that have shown none"});
     }
   }
 }
@@ -205,10 +248,14 @@ Problems validate(const Settings& settings) {
   check_pools_of_routes(settings, out);
   check_certificates(settings.tls, out);
   check_debug(settings.debug, out);
-  for (Problems part : {crypto::validate(settings.tls), http::validate(settings.limits),
+  check_clients_of_routes(settings, out);
+  for (Problems part : {crypto::validate(settings.tls), crypto::validate(settings.tls_policies),
+                        http::validate(settings.identity.client_certificate),
+                        crypto::validate(settings.crypto),
+                        http::validate(settings.limits),
                         http::validate(settings.identity), upstream::validate(settings.pools),
                         route::validate(settings.routes), quic::validate(settings.quic),
-                        record::validate(settings.logs)}) {
+                        record::validate(settings.logs), validate_passthroughs(settings)}) {
     out.insert(out.end(), part.begin(), part.end());
   }
   const bool answers = std::ranges::any_of(

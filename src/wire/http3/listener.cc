@@ -42,6 +42,16 @@ class ListenerImpl final : public Listener, private quic::EndpointHandler {
   }
   void stop_accepting() override { endpoint_->stop_accepting(); }
   size_t connections() const override { return endpoint_->connections(); }
+  void set_filter(quic::DatagramFilter* filter) override { endpoint_->set_filter(filter); }
+  void receive_unfiltered(const quic::ReceivedDatagram& datagram) override {
+    endpoint_->receive_unfiltered(datagram);
+  }
+  bool send_datagram(const net::Address& local, const net::Address& peer, Bytes packet,
+                     uint8_t ecn) override {
+    return endpoint_->send_datagram(local, peer, packet, ecn);
+  }
+  bool can_send() override { return endpoint_->can_send(); }
+  void refuse(const quic::ReceivedDatagram& datagram) override { endpoint_->refuse(datagram); }
 
  private:
   Verdict admit(const net::Address& peer) override {

@@ -10,6 +10,7 @@
 #include "http/stream.h"
 #include "net/loop.h"
 #include "net/socket.h"
+#include "wire/quic/datagram_filter.h"
 #include "wire/quic/keys.h"
 #include "wire/quic/settings.h"
 
@@ -58,6 +59,14 @@ class Listener {
   // New Initials are refused from now on; what runs goes on.
   virtual void stop_accepting() = 0;
   virtual size_t connections() const = 0;
+
+  // For datagrams that are passed on: as in quic::Endpoint.
+  virtual void set_filter(quic::DatagramFilter* filter) = 0;
+  virtual void receive_unfiltered(const quic::ReceivedDatagram& datagram) = 0;
+  virtual bool send_datagram(const net::Address& local, const net::Address& peer, Bytes packet,
+                             uint8_t ecn) = 0;
+  virtual bool can_send() = 0;
+  virtual void refuse(const quic::ReceivedDatagram& datagram) = 0;
 };
 
 }  // namespace pqedge::http3

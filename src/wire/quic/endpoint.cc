@@ -16,6 +16,7 @@ namespace {
 constexpr int kReceiveCalls = 4;
 // Half-open handshakes beyond this multiple of retry_above are not begun at all.
 constexpr size_t kHalfOpenFactor = 8;
+constexpr Nanos kRetryGoesOn = 2 * kSecond;
 // Ended connections that are remembered to answer late packets.
 constexpr size_t kMaxEnded = 8192;
 // Answers to packets without a connection, a second.
@@ -34,6 +35,7 @@ Endpoint::Endpoint(net::Loop& loop, Options options, EndpointHandler& handler)
           [](void* self) {
             auto& e = *static_cast<Endpoint*>(self);
             e.loop_.defer(e.turn_end_);
+            if (e.filter_ != nullptr) e.filter_->on_room();
           },
           this),
       turn_end_([](void* self) { static_cast<Endpoint*>(self)->run_turn_end(); }, this),
@@ -78,23 +80,30 @@ void Endpoint::on_events(uint32_t) {
   for (int i = 0; i < kReceiveCalls && more; ++i) {
     more = receiver_.receive(
         [this](Bytes bytes, const net::Address& peer, const net::Address& local, uint8_t ecn) {
-          dispatch({.bytes = bytes, .peer = peer, .local = local, .ecn = ecn}, false);
+          dispatch({.bytes = bytes, .peer = peer, .local = local, .ecn = ecn}, Source::socket);
         });
+    if (filter_ != nullptr) filter_->end_of_batch();
   }
   after_batch();
 }
 
 void Endpoint::receive_handed_over(const ReceivedDatagram& datagram) {
   counters::received_handed_over.add();
-  dispatch(datagram, true);
+  dispatch(datagram, Source::handed_over);
+  if (filter_ != nullptr) filter_->end_of_batch();
   loop_.defer(turn_end_);  // several may come in a row: they are acted on together
+}
+
+void Endpoint::receive_unfiltered(const ReceivedDatagram& datagram) {
+  dispatch(datagram, Source::filter);
+  loop_.defer(turn_end_);
 }
 
 void Endpoint::after_batch() {
   while (!received_.empty()) received_.pop_front().after_receive();
 }
 
-void Endpoint::dispatch(const ReceivedDatagram& datagram, bool handed_over) {
+void Endpoint::dispatch(const ReceivedDatagram& datagram, Source source) {
   counters::datagrams_received.add();
   ngtcp2_version_cid header;
   const int status = ngtcp2_pkt_decode_version_cid(&header, datagram.bytes.data(),
@@ -109,12 +118,16 @@ void Endpoint::dispatch(const ReceivedDatagram& datagram, bool handed_over) {
     received_.push_back(*connection);
     return;
   }
+  if (filter_ != nullptr && source != Source::filter &&
+      filter_->take(datagram, id, source == Source::handed_over)) {
+    return;
+  }
   const bool is_long = (datagram.bytes[0] & 0x80) != 0;
   if (is_long && header.version != NGTCP2_PROTO_VER_V1) {
     send_version_negotiation(datagram, {header.scid, header.scidlen}, id);
     return;
   }
-  no_connection(datagram, id, handed_over);
+  no_connection(datagram, id, source == Source::handed_over);
 }
 
 void Endpoint::no_connection(const ReceivedDatagram& datagram, Bytes id, bool handed_over) {
@@ -161,17 +174,12 @@ void Endpoint::first_packet(const ReceivedDatagram& datagram) {
     case TokenVerdict::invalid:
       send_refusal(header, datagram, NGTCP2_INVALID_TOKEN);
       return;
-    case TokenVerdict::none: {
-      const Settings& settings = options_.settings;
-      const bool crowded =
-          settings.retry == Settings::Retry::under_load && half_open_ >= settings.retry_above;
-      if (verdict == EndpointHandler::Verdict::retry || settings.retry == Settings::Retry::always ||
-          crowded) {
+    case TokenVerdict::none:
+      if (verdict == EndpointHandler::Verdict::retry || wants_retry()) {
         send_retry(header, datagram);
         return;
       }
       break;
-    }
     case TokenVerdict::valid:
       break;
   }
@@ -180,6 +188,18 @@ void Endpoint::first_packet(const ReceivedDatagram& datagram) {
     return;
   }
   make_connection(initial);
+}
+
+// Under load it goes on for a while after the crowd has gone: the datagrams of one hello have to be
+// answered alike. After a Retry for the first, the second would begin a connection that never gets
+// the rest of the hello.
+bool Endpoint::wants_retry() {
+  const Settings& settings = options_.settings;
+  if (settings.retry != Settings::Retry::under_load) {
+    return settings.retry == Settings::Retry::always;
+  }
+  if (half_open_ >= settings.retry_above) retry_until_ = loop_.now() + kRetryGoesOn;
+  return loop_.now() < retry_until_;
 }
 
 void Endpoint::make_connection(const Connection::Initial& initial) {
@@ -230,6 +250,17 @@ void Endpoint::send_copy(const net::Address& local, const net::Address& peer, By
   counters::datagrams_sent.add();
   std::ranges::copy(packet, room.begin());
   sender_.commit(packet.size(), packet.size(), peer, local, 0);
+}
+
+bool Endpoint::can_send() { return !sender_.room(1).empty(); }
+
+bool Endpoint::send_datagram(const net::Address& local, const net::Address& peer, Bytes packet,
+                             uint8_t ecn) {
+  const MutableBytes room = sender_.room(packet.size());
+  if (room.empty()) return false;
+  std::ranges::copy(packet, room.begin());
+  sender_.commit(packet.size(), packet.size(), peer, local, ecn);
+  return true;
 }
 
 }  // namespace pqedge::quic

@@ -14,6 +14,7 @@
 #include "wire/quic/connection.h"
 #include "wire/quic/connection_id_map.h"
 #include "wire/quic/copy_buffer.h"
+#include "wire/quic/datagram_filter.h"
 #include "wire/quic/keys.h"
 #include "wire/quic/rate.h"
 #include "wire/quic/settings.h"
@@ -56,6 +57,19 @@ class Endpoint final : public net::EventSource {
               uint64_t max_streams);
   void receive_handed_over(const ReceivedDatagram& datagram);
   void stop_accepting() { accepting_ = false; }
+
+  // ---- for a filter, which outlives the endpoint
+  // Null: every datagram is for connections here.
+  void set_filter(DatagramFilter* filter) { filter_ = filter; }
+  // A datagram that the filter had taken is for connections here after all.
+  void receive_unfiltered(const ReceivedDatagram& datagram);
+  // Sends `packet` from this socket. False when the kernel takes no more for now: it is lost, and
+  // the filter's on_room() follows.
+  bool send_datagram(const net::Address& local, const net::Address& peer, Bytes packet,
+                     uint8_t ecn);
+  bool can_send();  // false: as if send_datagram() had been refused
+  // CONNECTION_CLOSE with CONNECTION_REFUSED in answer to an Initial of QUIC version 1 or 2.
+  void refuse(const ReceivedDatagram& datagram);
   size_t connections() const { return connections_.size() - ended_; }
 
   // Copies of small pieces, shared by the worker's connections.
@@ -68,9 +82,11 @@ class Endpoint final : public net::EventSource {
 
   Endpoint(net::Loop& loop, Options options, EndpointHandler& handler);
   void on_events(uint32_t events) override;
-  void dispatch(const ReceivedDatagram& datagram, bool handed_over);
+  enum class Source : uint8_t { socket, handed_over, filter };
+  void dispatch(const ReceivedDatagram& datagram, Source source);
   void no_connection(const ReceivedDatagram& datagram, Bytes id, bool handed_over);
   void first_packet(const ReceivedDatagram& datagram);
+  bool wants_retry();
   void make_connection(const Connection::Initial& initial);
   void after_batch();
   void run_turn_end();
@@ -102,8 +118,10 @@ class Endpoint final : public net::EventSource {
   CopyBuffer copies_;
   RateLimit stateless_rate_;
   size_t half_open_ = 0;
+  Nanos retry_until_ = 0;  // asked of newcomers without a token until then, under load
   size_t ended_ = 0;  // in connections_, closing or draining
   uint64_t made_ = 0;
+  DatagramFilter* filter_ = nullptr;
   bool accepting_ = true;
 };
 

@@ -125,6 +125,12 @@ void Endpoint::send_refusal(const ngtcp2_pkt_hd& header, const ReceivedDatagram&
   answer(datagram, {packet.data(), static_cast<size_t>(n)});
 }
 
+void Endpoint::refuse(const ReceivedDatagram& datagram) {
+  ngtcp2_pkt_hd header;
+  if (ngtcp2_accept(&header, datagram.bytes.data(), datagram.bytes.size()) != 0) return;
+  send_refusal(header, datagram, NGTCP2_CONNECTION_REFUSED);
+}
+
 // RFC 9000 10.3: for a connection whose state was lost, it ends the client's wait. Always smaller
 // than what it answers, so that two ends cannot keep each other going (10.3.3).
 void Endpoint::send_stateless_reset(const ReceivedDatagram& datagram, Bytes id) {

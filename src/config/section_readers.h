@@ -1,0 +1,30 @@
+// Readers of sections that have a file of their own, section_<subject>.cc.
+#pragma once
+
+#include "config/reader.h"
+#include "crypto/settings.h"
+#include "edge/passthrough_settings.h"
+#include "http/client_certificate_fields.h"
+#include "route/settings.h"
+#include "upstream/settings.h"
+
+namespace pqedge::config {
+
+void read_ech(Table& t, crypto::EchSettings& s);
+void read_crypto(Table& t, crypto::ProviderSettings& s);
+
+// section_policy.cc
+void read_policy(Table& t, crypto::TlsSettings& s);
+void read_host_policy(Table& t, size_t index, const crypto::TlsSettings& base,
+                      crypto::HostPolicySettings& s);
+void read_route_clients(Table& t, route::RouteSettings& s);
+void read_client_certificate_fields(Table& t, http::ClientCertificateFields& s);
+void read_backend_tls(Table& t, upstream::PoolSettings& s);
+
+// section_match.cc
+void read_route_match(Table& t, route::RouteSettings& s);
+
+// section_passthrough.cc
+void read_passthrough(Table& t, size_t index, edge::PassthroughSettings& s);
+
+}  // namespace pqedge::config

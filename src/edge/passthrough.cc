@@ -1,0 +1,186 @@
+#include "edge/passthrough.h"
+
+#include <algorithm>
+
+#include "edge/settings.h"
+
+namespace pqedge::edge {
+namespace {
+
+constexpr Nanos kPassOver = 1 * kSecond;
+
+Passthrough::Count make_count(const std::string& name, std::string_view transport) {
+  const counters::Labels labels = {{"passthrough", name}, {"transport", std::string(transport)}};
+  return {
+      counters::Counter("pqedge_passthrough_connections_total",
+                        "Connections passed on without being decrypted.", labels),
+      counters::Counter("pqedge_passthrough_connections", "Those open now.", labels,
+                        counters::Kind::gauge),
+      counters::Counter("pqedge_passthrough_failed_total",
+                        "Those that no server of the pool took.", labels),
+      counters::Counter("pqedge_passthrough_received_bytes_total", "Bytes of theirs from clients.",
+                        labels),
+      counters::Counter("pqedge_passthrough_sent_bytes_total", "Bytes of theirs to clients.",
+                        labels),
+  };
+}
+
+bool full(const upstream::ServerState& server, uint32_t most) {
+  return most != 0 && server.connections.load(std::memory_order_relaxed) >= most;
+}
+
+// The rule of routes is in route::Table: a passthrough is a route for every path of its hosts.
+Result<route::Table> compile_hosts(const std::vector<PassthroughRef>& entries) {
+  std::vector<route::RouteSettings> routes;
+  for (const PassthroughRef& p : entries) {
+    route::RouteSettings r;
+    r.name = p->settings.name;
+    r.hosts = p->settings.hosts;
+    r.pool = p->settings.pool;
+    routes.push_back(std::move(r));
+  }
+  return route::Table::compile(std::move(routes));
+}
+
+bool begins(Bytes id, Bytes with) {
+  return id.size() >= with.size() && std::ranges::equal(id.first(with.size()), with);
+}
+
+// Bytes of `id` that name the server, or 0.
+size_t names(const ServerIdSettings& server, Bytes id) {
+  if (!server.prefix.empty()) return begins(id, server.prefix) ? server.prefix.size() : 0;
+  if (id.empty() || id[0] >> 5 != server.rotation) return 0;
+  return begins(id.subspan(1), server.quic_lb) ? 1 + server.quic_lb.size() : 0;
+}
+
+}  // namespace
+
+// ---- one passthrough -----------------------------------------------------------------------------
+
+Passthrough::Passthrough(PassthroughSettings s, upstream::PoolSettings p,
+                         upstream::Registry& registry)
+    : settings(std::move(s)), pool(std::move(p)) {
+  for (const upstream::ServerSettings& server : pool.servers) {
+    servers_.push_back(registry.get(pool.name, server));
+  }
+  count_[0] = make_count(settings.name, "tcp");
+  count_[1] = make_count(settings.name, "udp");
+}
+
+std::shared_ptr<upstream::ServerState> Passthrough::pick(
+    Nanos now, std::span<upstream::ServerState* const> tried) const {
+  const size_t n = servers_.size();
+  const size_t start = next_.fetch_add(1, std::memory_order_relaxed);
+  const bool least = pool.balance == upstream::Balance::least_connections;
+  std::shared_ptr<upstream::ServerState> best;
+  std::pair<bool, uint32_t> best_rank{true, UINT32_MAX};
+  for (size_t i = 0; i < n; ++i) {
+    const auto& server = servers_[(start + i) % n];
+    if (std::ranges::contains(tried, server.get()) || full(*server, pool.max_connections)) continue;
+    const bool doubtful = server->passed_over_until.load(std::memory_order_relaxed) > now;
+    const uint32_t load = least ? server->active.load(std::memory_order_relaxed) : 0;
+    if (best != nullptr && std::pair(doubtful, load) >= best_rank) continue;
+    best = server;
+    best_rank = {doubtful, load};
+  }
+  return best;
+}
+
+std::shared_ptr<upstream::ServerState> Passthrough::server(const net::Address& address) const {
+  for (const auto& server : servers_) {
+    if (server->address == address) return server;
+  }
+  return nullptr;
+}
+
+PassthroughLease::PassthroughLease(std::shared_ptr<upstream::ServerState> server)
+    : server_(std::move(server)) {
+  if (server_ == nullptr) return;
+  server_->active.fetch_add(1, std::memory_order_relaxed);
+  server_->connections.fetch_add(1, std::memory_order_relaxed);
+  server_->count.connects.add();
+  server_->count.open.add();
+}
+
+PassthroughLease& PassthroughLease::operator=(PassthroughLease&& o) noexcept {
+  if (this != &o) {
+    release();
+    server_ = std::move(o.server_);
+  }
+  return *this;
+}
+
+void PassthroughLease::release() {
+  if (server_ == nullptr) return;
+  server_->active.fetch_sub(1, std::memory_order_relaxed);
+  server_->connections.fetch_sub(1, std::memory_order_relaxed);
+  server_->count.open.subtract();
+  server_.reset();
+}
+
+void PassthroughLease::note_failure(Nanos now) {
+  if (server_ == nullptr) return;
+  server_->passed_over_until.store(now + kPassOver, std::memory_order_relaxed);
+  server_->count.connect_failures.add();
+}
+
+// ---- a listener's table --------------------------------------------------------------------------
+
+Result<PassthroughTable> PassthroughTable::compile(std::vector<PassthroughRef> entries) {
+  PassthroughTable table;
+  for (PassthroughRef& p : entries) {
+    if (p->settings.tls) table.entries_[0].push_back(p);
+    if (p->settings.quic) table.entries_[1].push_back(p);
+  }
+  for (size_t t = 0; t < 2; ++t) {
+    auto hosts = compile_hosts(table.entries_[t]);
+    if (!hosts) return std::unexpected(hosts.error());
+    table.hosts_[t] = std::move(*hosts);
+  }
+  return table;
+}
+
+PassthroughRef PassthroughTable::find(PassthroughTransport t, std::string_view host) const {
+  const auto i = static_cast<size_t>(t);
+  if (host.empty() || entries_[i].empty()) return nullptr;
+  const route::Route* route = hosts_[i].match(host, "/");
+  return route == nullptr ? nullptr : entries_[i][route->index];
+}
+
+PassthroughTable::Followed PassthroughTable::follow(Bytes id) const {
+  for (const PassthroughRef& p : entries_[static_cast<size_t>(PassthroughTransport::udp)]) {
+    for (const ServerIdSettings& s : p->settings.server_ids) {
+      const size_t known = names(s, id);
+      if (known == 0) continue;
+      if (auto server = p->server(s.server)) return {p, std::move(server), known};
+    }
+  }
+  return {};
+}
+
+bool holds_on(const PassthroughSettings& passthrough, const ListenerSettings& listener) {
+  return listener.tls && (passthrough.listeners.empty() ||
+                          std::ranges::contains(passthrough.listeners, listener.name));
+}
+
+PassthroughSet::PassthroughSet(const Settings& settings, upstream::Registry& registry) {
+  for (const PassthroughSettings& p : settings.passthroughs) {
+    const auto pool = std::ranges::find(settings.pools, p.pool, &upstream::PoolSettings::name);
+    if (pool == settings.pools.end()) continue;  // validate() refuses it
+    all_.push_back(std::make_shared<const Passthrough>(p, *pool, registry));
+  }
+}
+
+Result<std::shared_ptr<const PassthroughTable>> PassthroughSet::table_of(
+    const ListenerSettings& listener) const {
+  std::vector<PassthroughRef> here;
+  for (const PassthroughRef& p : all_) {
+    if (holds_on(p->settings, listener)) here.push_back(p);
+  }
+  if (here.empty()) return std::shared_ptr<const PassthroughTable>();
+  auto table = PassthroughTable::compile(std::move(here));
+  if (!table) return std::unexpected(table.error());
+  return std::make_shared<const PassthroughTable>(std::move(*table));
+}
+
+}  // namespace pqedge::edge
