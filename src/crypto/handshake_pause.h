@@ -36,8 +36,8 @@ class Resume {
  private:
   friend class PausePoint;
   struct Slot {
-    net::Loop* loop;
-    HandshakeDriver* driver;  // read and written on the loop's thread; null: gone
+    net::Loop* loop = nullptr;
+    HandshakeDriver* driver = nullptr;  // read and written on the loop's thread; null: gone
   };
   explicit Resume(std::shared_ptr<Slot> slot) : slot_(std::move(slot)) {}
   std::shared_ptr<Slot> slot_;

@@ -29,17 +29,13 @@ TlsStream::TlsStream(net::Loop& loop, net::Fd fd, std::shared_ptr<ServerContexts
       contexts_(std::move(contexts)),
       facts_(facts),
       handshake_handler_(handler),
-      session_{.facts = &facts, .alpn = &alpn},
+      pause_(loop, *this),
+      session_{.facts = &facts, .alpn = &alpn, .pause = &pause_},
       turn_end_([](void* self) { static_cast<TlsStream*>(self)->on_turn_end(); }, this) {
   facts_.transport = net::Transport::tls;
   if (auto added = loop_.add(socket_.fd(), *this); !added) return fail_and_tell(added.error());
   begin_owed_ = !socket_.drained();
   if (begin_owed_) loop_.defer(turn_end_);
-}
-
-TlsStream::~TlsStream() {
-  for (Watch* w = watch_; w != nullptr; w = w->outer_) w->gone_ = true;
-  if (socket_.fd() >= 0) loop_.remove(socket_.fd(), *this);
 }
 
 void TlsStream::fail(Error error) {

@@ -17,7 +17,7 @@
 
 namespace pqedge::crypto {
 
-class TlsStream : public net::Stream, public net::EventSource {
+class TlsStream : public net::Stream, public net::EventSource, private HandshakeDriver {
  public:
   TlsStream(net::Loop& loop, net::Fd fd, std::shared_ptr<ServerContexts> contexts,
             net::ConnectionFacts& facts, const AlpnList& alpn, HandshakeHandler& handler,
@@ -60,6 +60,8 @@ class TlsStream : public net::Stream, public net::EventSource {
     finished,  // all was sent, and the FIN
   };
 
+  struct Away;
+
   // Tells whether the stream was destroyed by a handler that was called meanwhile.
   class Watch {
    public:
@@ -90,6 +92,9 @@ class TlsStream : public net::Stream, public net::EventSource {
   virtual void note_read_error() {}
   virtual void note_truncation();
   void answer_plain_http();
+  void pause_handshake();
+  void take_back(bool ran);
+  void resume_handshake() override;
 
   bool may_have_input() const;
   net::IoStatus settle_read(int result);
@@ -111,10 +116,12 @@ class TlsStream : public net::Stream, public net::EventSource {
   net::Loop& loop_;
   RecordSocket socket_;  // before ssl_, whose BIO points to it
   std::shared_ptr<ServerContexts> contexts_;
-  SslPtr ssl_;
+  SslPtr ssl_;                  // null while a signing thread has it
+  std::shared_ptr<Away> away_;  // then
   net::ConnectionFacts& facts_;
   Nanos began_ = 0;  // the handshake
   HandshakeHandler& handshake_handler_;
+  PausePoint pause_;
   SessionState session_;
   SliceQueue queue_;        // plaintext
   ChunkRef copies_;         // where write_copy() gathers; given back when the queue is empty

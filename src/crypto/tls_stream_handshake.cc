@@ -35,10 +35,13 @@ bool TlsStream::begin() {
 
 void TlsStream::advance_handshake() {
   if (phase_ == Phase::silent && !begin()) return fail_handshake(false);
+  if (away_ != nullptr) return;  // what came waits in the socket
   clear_errors();
   const int result = SSL_do_handshake(ssl_.get());
   if (result == 1) return finish_handshake();
-  if (SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) return fail_handshake(false);
+  const int error = SSL_get_error(ssl_.get(), result);
+  if (error == SSL_ERROR_WANT_X509_LOOKUP) return pause_handshake();
+  if (error != SSL_ERROR_WANT_READ) return fail_handshake(false);
   const bool broken = socket_.send_gathered() == RecordSocket::Sent::broken;
   if (broken || socket_.ended() || socket_.read_error() != 0) fail_handshake(true);
 }
