@@ -130,9 +130,8 @@ bool send_compressed(SSL* ssl, const Certificate& certificate, CertificateEncodi
 
 }  // namespace
 
-Result<void> install_certificate_extras(SSL_CTX* context, const Policy& policy) {
+Result<void> install_certificate_extras(SSL_CTX* context, const TlsSettings& settings) {
   clear_errors();
-  const TlsSettings& settings = policy.settings;
   if (settings.ocsp.stapling) SSL_CTX_set_tlsext_status_cb(context, on_status);
   bool ok = set_encodings(context, settings);
   if (has_timestamps(settings)) {
@@ -147,13 +146,12 @@ Result<void> install_certificate_extras(SSL_CTX* context, const Policy& policy) 
               take_openssl_error());
 }
 
-void begin_certificate_extras(const Policy& policy) {
-  if (knows_brotli(policy.settings)) BrotliKnown::set(true);
+void begin_certificate_extras(const TlsSettings& settings) {
+  if (knows_brotli(settings)) BrotliKnown::set(true);
 }
 
-void add_certificate_extras(SSL* ssl, const SessionState& state, const Policy& policy) {
+void add_certificate_extras(SSL* ssl, const SessionState& state, const TlsSettings& settings) {
   BrotliKnown::set(false);
-  const TlsSettings& settings = policy.settings;
   if (settings.certificate_compression.empty() || state.certificate_encodings == 0) return;
   if (state.certificate == nullptr || SSL_version(ssl) != TLS1_3_VERSION) return;
   const Certificate& certificate = *state.certificate;

@@ -9,17 +9,15 @@
 
 namespace pqedge::crypto {
 
-struct Policy;
-
-// Installs what OpenSSL calls for the OCSP response and the timestamps, and what the policy says of
-// compression. `quic`: as in install_callbacks().
-Result<void> install_certificate_extras(SSL_CTX* context, const Policy& policy);
+// Installs what OpenSSL calls for the OCSP response and the timestamps, and what the settings say of
+// compression.
+Result<void> install_certificate_extras(SSL_CTX* context, const TlsSettings& settings);
 
 // At the start of a handshake, in the ClientHello callback, once the hello was accepted.
-void begin_certificate_extras(const Policy& policy);
+void begin_certificate_extras(const TlsSettings& settings);
 
 // In the certificate callback, when `state.certificate` is the one that was put on the SSL: gives
 // OpenSSL its compressed form where the client takes it.
-void add_certificate_extras(SSL* ssl, const SessionState& state, const Policy& policy);
+void add_certificate_extras(SSL* ssl, const SessionState& state, const TlsSettings& settings);
 
 }  // namespace pqedge::crypto
