@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "base/counters.h"
 #include "crypto/callbacks.h"
@@ -111,8 +112,9 @@ bool set_encodings(SSL_CTX* context, const TlsSettings& settings) {
 }
 
 // False: it is not smaller in this encoding.
-bool send_compressed(SSL* ssl, const Certificate& certificate, CertificateEncoding encoding,
+bool send_compressed(SSL* ssl, SessionState& state, CertificateEncoding encoding,
                      MessageParts parts) {
+  const Certificate& certificate = *state.certificate;
   const auto& message = certificate.compressed->get(certificate, encoding, parts);
   if (message.bytes.empty()) return false;
   const BrotliKnown known;
@@ -123,8 +125,11 @@ bool send_compressed(SSL* ssl, const Certificate& certificate, CertificateEncodi
     clear_errors();
     return false;
   }
+  // The callback comes twice where a HelloRetryRequest is sent.
+  if (std::exchange(state.compressed, true)) return true;
   compression_counters.sent[static_cast<size_t>(encoding) - 1].add();
   compression_counters.saved.add(message.plain_size - message.bytes.size());
+  if (parts.timestamps) kTimestamps.add();
   return true;
 }
 
@@ -150,7 +155,9 @@ void begin_certificate_extras(const TlsSettings& settings) {
   if (knows_brotli(settings)) BrotliKnown::set(true);
 }
 
-void add_certificate_extras(SSL* ssl, const SessionState& state, const TlsSettings& settings) {
+void end_certificate_extras() { BrotliKnown::set(false); }
+
+void add_certificate_extras(SSL* ssl, SessionState& state, const TlsSettings& settings) {
   BrotliKnown::set(false);
   if (settings.certificate_compression.empty() || state.certificate_encodings == 0) return;
   if (state.certificate == nullptr || SSL_version(ssl) != TLS1_3_VERSION) return;
@@ -164,10 +171,7 @@ void add_certificate_extras(SSL* ssl, const SessionState& state, const TlsSettin
     const auto encoding = find_certificate_encoding(each);
     if (!encoding) continue;
     const bool taken = (state.certificate_encodings >> static_cast<int>(*encoding) & 1) != 0;
-    if (taken && send_compressed(ssl, certificate, *encoding, parts)) {
-      if (parts.timestamps) kTimestamps.add();
-      return;
-    }
+    if (taken && send_compressed(ssl, state, *encoding, parts)) return;
   }
 }
 

@@ -15,9 +15,11 @@ Result<void> install_certificate_extras(SSL_CTX* context, const TlsSettings& set
 
 // At the start of a handshake, in the ClientHello callback, once the hello was accepted.
 void begin_certificate_extras(const TlsSettings& settings);
+// Once the hello's extensions were read, where no certificate is chosen: a session is resumed.
+void end_certificate_extras();
 
 // In the certificate callback, when `state.certificate` is the one that was put on the SSL: gives
 // OpenSSL its compressed form where the client takes it.
-void add_certificate_extras(SSL* ssl, const SessionState& state, const TlsSettings& settings);
+void add_certificate_extras(SSL* ssl, SessionState& state, const TlsSettings& settings);
 
 }  // namespace pqedge::crypto

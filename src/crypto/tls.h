@@ -111,6 +111,7 @@ struct SessionState {
   std::shared_ptr<const Certificate> certificate;
   bool wants_timestamps = false;      // signed_certificate_timestamp, RFC 6962 3.3
   uint8_t certificate_encodings = 0;  // compress_certificate, RFC 8879: a bit (1 << code)
+  bool compressed = false;            // it is sent in one of them
 
   // Tickets and 0-RTT (on_ticket.h, early_data.h).
   std::array<uint8_t, 16> ticket_id{};  // of the ticket that was opened last
