@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "crypto/client_authority.h"
+#include "crypto/ech.h"
 #include "crypto/groups.h"
 #include "crypto/handles.h"
+#include "crypto/providers.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -84,6 +87,15 @@ void check_groups(Problems& problems, const TlsSettings& settings) {
   }
   for (const Group* group : *groups) {
     if (is_available(*group)) continue;
+    if (fips_in_use()) {
+      problems.push_back({.key = "tls.groups",
+                          .what = std::format("\"{}\" is not in the FIPS provider, which crypto.fips "
+                                              "= true asks for",
+                                              group->name),
+                          .hint = "it has P-256, P-384, P-521, ML-KEM and its hybrids",
+                          .related = "crypto.fips"});
+      continue;
+    }
     problems.push_back(
         {.key = "tls.groups",
          .what = std::format("\"{}\" is not in the TLS library in use ({})", group->name,
@@ -97,6 +109,18 @@ void check_groups(Problems& problems, const TlsSettings& settings) {
          .what = "no group in it can be used by TLS 1.2, which tls.min_version allows",
          .hint = "set tls.min_version to \"1.3\", or add X25519 or P-256",
          .related = "tls.min_version"});
+  }
+}
+
+void check_fips_ciphers(Problems& problems, const std::vector<std::string>& ciphers) {
+  for (size_t i = 0; i < ciphers.size(); ++i) {
+    if (!ciphers[i].contains("CHACHA20")) continue;
+    problems.push_back({.key = entry_key("tls.ciphers", i),
+                        .what = std::format("{} is not in the FIPS provider, which crypto.fips = "
+                                            "true asks for",
+                                            in_quotes(ciphers[i])),
+                        .hint = "take it out",
+                        .related = "crypto.fips"});
   }
 }
 
@@ -127,7 +151,7 @@ void check_classical(Problems& problems, const TlsSettings& settings) {
 
 }  // namespace
 
-Problems validate(const TlsSettings& settings) {
+Problems validate_policy(const TlsSettings& settings) {
   Problems problems;
   if (settings.min_version != "1.3" && settings.min_version != "1.2") {
     problems.push_back({.key = "tls.min_version",
@@ -138,6 +162,7 @@ Problems validate(const TlsSettings& settings) {
   check_groups(problems, settings);
   check_classical(problems, settings);
   check_names(problems, "tls.ciphers", settings.ciphers, kSuites, "TLS 1.3 cipher suite");
+  if (fips_in_use()) check_fips_ciphers(problems, settings.ciphers);
   check_names(problems, "tls.signature_algorithms", settings.signature_algorithms, kSchemes,
               "signature algorithm of TLS 1.3");
   if (problems.empty() && !settings.ciphers.empty() &&
@@ -149,6 +174,15 @@ Problems validate(const TlsSettings& settings) {
     problems.push_back(
         {.key = "tls.signature_algorithms", .what = "the TLS library in use refuses the list"});
   }
+  const Problems more = validate_client_auth(settings.client_auth);
+  problems.insert(problems.end(), more.begin(), more.end());
+  return problems;
+}
+
+Problems validate(const TlsSettings& settings) {
+  Problems problems = validate_policy(settings);
+  const Problems ech = validate(settings.ech);
+  problems.insert(problems.end(), ech.begin(), ech.end());
   check_duration(problems, "tls.ticket_lifetime", settings.ticket_lifetime, kMinTicketLifetime,
                  kMaxTicketLifetime);
   check_duration(problems, "tls.handshake_timeout", settings.handshake_timeout,

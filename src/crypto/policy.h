@@ -12,6 +12,13 @@ namespace pqedge::crypto {
 
 // Everything but the certificates' files, which CertificateStore::load reads. Keys are "tls...".
 Problems validate(const TlsSettings& settings);
+// The part of it that a host can have of its own: versions, groups, suites, signatures, client
+// certificates.
+Problems validate_policy(const TlsSettings& settings);
+// Policies by host, and their hosts together. Keys are "tls_policy[N]...".
+Problems validate(const std::vector<HostPolicySettings>& policies);
+// "tls.groups" -> "tls_policy[2].groups", in keys and texts.
+Problems moved_to(Problems problems, size_t policy);
 
 // What OpenSSL is told. validate() found nothing wrong.
 struct PolicyLists {

@@ -56,15 +56,17 @@ void TlsStream::fail_and_tell(Error error) {
 // ---- reading ---------------------------------------------------------------------------------
 
 bool TlsStream::may_have_input() const {
-  return !socket_.drained() || SSL_has_pending(ssl_.get()) == 1;
+  return !early_data_.empty() || !socket_.drained() || SSL_has_pending(ssl_.get()) == 1;
 }
 
 net::IoResult TlsStream::read(MutableBytes into) {
-  if (phase_ != Phase::open || input_ == Input::truncated) return {net::IoStatus::error};
+  const bool may_read = phase_ == Phase::open || phase_ == Phase::early;
+  if (!may_read || input_ == Input::truncated) return {net::IoStatus::error};
   if (input_ == Input::closed) return {net::IoStatus::end_of_stream};
-  size_t total = 0;
+  size_t total = take_early(into);
   net::IoStatus status = net::IoStatus::would_block;
-  while (total < into.size() && may_have_input()) {
+  // Before the handshake is complete its steps alone read from the socket.
+  while (phase_ == Phase::open && total < into.size() && may_have_input()) {
     clear_errors();
     size_t n = 0;
     const int result = SSL_read_ex(ssl_.get(), into.data() + total, into.size() - total, &n);
@@ -138,7 +140,7 @@ void TlsStream::on_state(const SSL* ssl, int where, int) {
 
 void TlsStream::resume_reading() {
   paused_ = false;
-  if (exhausted_ || phase_ != Phase::open) return;
+  if (exhausted_ || (phase_ != Phase::open && phase_ != Phase::early)) return;
   readable_owed_ = true;
   loop_.defer(turn_end_);
 }
@@ -156,6 +158,8 @@ void TlsStream::on_events(uint32_t events) {
     case Phase::silent:
     case Phase::handshaking:
       return advance_handshake();
+    case Phase::early:
+      return advance_early();
     case Phase::open:
       exhausted_ = false;
       if (events & kError) return on_socket_error();
@@ -175,7 +179,8 @@ void TlsStream::on_socket_error() {
 }
 
 void TlsStream::call_readable() {
-  if (exhausted_ || paused_ || phase_ != Phase::open || handler_ == nullptr) return;
+  if (exhausted_ || paused_ || handler_ == nullptr) return;
+  if (phase_ != Phase::open && phase_ != Phase::early) return;
   if (input_ == Input::open) handler_->on_readable();
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "crypto/handles.h"
 #include "crypto/record_socket.h"
@@ -49,6 +50,7 @@ class TlsStream : public net::Stream, public net::EventSource, private Handshake
   enum class Phase : uint8_t {
     silent,  // no byte came yet, there is no SSL
     handshaking,
+    early,  // early data is here and may be answered; the client's Finished is not (RFC 8446 2.3)
     open,
     failed,  // error_ is set; nothing is read or written any more
   };
@@ -86,7 +88,12 @@ class TlsStream : public net::Stream, public net::EventSource, private Handshake
 
   virtual bool begin();
   void advance_handshake();
+  int step_handshake();
   virtual void finish_handshake();
+  void note_completed();
+  void open_early();
+  void advance_early();
+  void confirm();
   virtual void fail_handshake(bool closed);
   // An error of OpenSSL's while reading, still in its queue; the FIN that came without a close_notify.
   virtual void note_read_error() {}
@@ -97,6 +104,7 @@ class TlsStream : public net::Stream, public net::EventSource, private Handshake
   void resume_handshake() override;
 
   bool may_have_input() const;
+  size_t take_early(MutableBytes into);
   net::IoStatus settle_read(int result);
   net::IoStatus end_of_socket();
   static void on_state(const SSL* ssl, int where, int result);
@@ -123,6 +131,10 @@ class TlsStream : public net::Stream, public net::EventSource, private Handshake
   HandshakeHandler& handshake_handler_;
   PausePoint pause_;
   SessionState session_;
+  // Early data that the handler has not read: at most what the policy allows, and gone with the
+  // handshake. In one piece: each record may be of one byte.
+  std::vector<uint8_t> early_data_;
+  size_t early_taken_ = 0;  // of it
   SliceQueue queue_;        // plaintext
   ChunkRef copies_;         // where write_copy() gathers; given back when the queue is empty
   size_t copies_used_ = 0;  // bytes of it handed out
@@ -140,6 +152,7 @@ class TlsStream : public net::Stream, public net::EventSource, private Handshake
   bool above_mark_ = false;
   bool readable_owed_ = false;
   bool error_owed_ = false;
+  bool reading_early_ = false;  // SSL_read_early_data() has not said that it is over
   bool begin_owed_ = false;  // the first bytes are here already
 };
 

@@ -104,7 +104,7 @@ void Exchange::on_body(Slice bytes) {
 void Exchange::on_end() {
   if (request_ended_) return;
   request_ended_ = true;
-  http::strip_trailers(request_->trailers);
+  http::strip_trailers(request_->trailers, snapshot().settings.identity.client_certificate);
   if (client_stream_ == nullptr || dropping_body_) return;
   client_stream_->send_request_end(&request_->trailers);
   if (!response_started_ && plan_->pool != SIZE_MAX) {

@@ -94,6 +94,11 @@ bool may_be_trailer(Name id) {
 
 }  // namespace
 
+void strip_trailers(Fields& trailers, const ClientCertificateFields& names) {
+  strip_trailers(trailers);
+  trailers.for_each_mutable([&](Field& f) { f.removed = names.is_one(f.name); });
+}
+
 void strip_trailers(Fields& trailers) {
   trailers.for_each_mutable([](Field& f) {
     f.removed =

@@ -46,7 +46,9 @@ class Pass {
     switch (f.id) {
       case Name::other: {
         const Protection p = protection_of(f.name);
-        f.removed = p == Protection::folded || (p == Protection::exact && !trusted_);
+        f.removed = p == Protection::folded || p == Protection::client_certificate ||
+                    (p == Protection::exact && !trusted_) ||
+                    settings_.client_certificate.is_one(f.name);
         break;
       }
       case Name::content_length:
@@ -196,6 +198,7 @@ void prepare_for_backend(Request& request, const net::ConnectionFacts& facts,
   if (settings.x_forwarded) add_x_forwarded(request, facts, identity, peer, theirs);
   if (settings.forwarded) add_forwarded(request, facts.peer, peer, theirs.forwarded);
   if (settings.tls_fields) add_tls_fields(request, facts);
+  add_client_certificate_fields(request, facts, settings.client_certificate);
   if (!identity.request_id.empty()) fields.add(Name::x_request_id, identity.request_id);
   if (facts.early_data && !found.early_data) fields.add(Name::early_data, "1");
 }

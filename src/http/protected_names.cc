@@ -37,6 +37,14 @@ constexpr std::array<std::string_view, 23> kProtected = {"cf-connecting-ip",
                                                          "x-rewrite-url"};
 constexpr std::array<std::string_view, 2> kProtectedPrefixes = {"x-forwarded", "x-tls-"};
 
+// By which proxies tell of a client's certificate: nginx and its ingress, HAProxy, Apache, Traefik
+// and Envoy (those of X-Forwarded-* included), AWS, Azure, Cloudflare, RFC 9440.
+constexpr std::array<std::string_view, 14> kCertificatePrefixes = {
+    "cf-client-cert", "cf-cert-",        "client-cert",           "ssl-client",
+    "ssl-server",     "tls-client",      "x-amzn-mtls",           "x-arr-clientcert",
+    "x-client-cert",  "x-client-dn",     "x-client-verify",       "x-forwarded-client-cert",
+    "x-forwarded-tls", "x-ssl-"};
+
 constexpr size_t kLongest = 24;
 static_assert(std::ranges::max(kProtected, {}, &std::string_view::size).size() == kLongest);
 static_assert(std::ranges::is_sorted(kProtected));
@@ -46,6 +54,7 @@ constexpr uint32_t first_letters() {
   uint32_t set = 0;
   for (std::string_view s : kProtected) set |= 1u << (s.front() & 31);
   for (std::string_view s : kProtectedPrefixes) set |= 1u << (s.front() & 31);
+  for (std::string_view s : kCertificatePrefixes) set |= 1u << (s.front() & 31);
   return set;
 }
 constexpr uint32_t kFirstLetters = first_letters();
@@ -69,12 +78,19 @@ Protection protection_of(std::string_view name) {
     spelled &= folded[i] == ascii_lower(name[i]);
   }
   const std::string_view text(folded, size);
+  for (std::string_view prefix : kCertificatePrefixes) {
+    if (text.starts_with(prefix)) return Protection::client_certificate;
+  }
   const Protection found = spelled ? Protection::exact : Protection::folded;
   for (std::string_view prefix : kProtectedPrefixes) {
     if (text.starts_with(prefix)) return found;
   }
   if (name.size() > kLongest) return Protection::none;
   return std::ranges::binary_search(kProtected, text) ? found : Protection::none;
+}
+
+bool folds_alike(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return fold(x) == fold(y); });
 }
 
 }  // namespace pqedge::http

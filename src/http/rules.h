@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "http/client_certificate_fields.h"
 #include "http/message.h"
 #include "http/uri.h"
 #include "net/facts.h"
@@ -33,6 +34,8 @@ void strip_hop_by_hop(Fields& fields);
 // modifiers, credentials, what describes the content, and what only a proxy may say, in any
 // spelling (protected_names.h).
 void strip_trailers(Fields& trailers);
+// And what speaks of a client's certificate by a configured name.
+void strip_trailers(Fields& trailers, const ClientCertificateFields& names);
 
 // Client identity (R5).
 struct IdentitySettings {
@@ -40,6 +43,7 @@ struct IdentitySettings {
       trusted_proxies;         // whose X-Forwarded-*, Forwarded and X-Request-ID count
   bool forwarded = true;       // send RFC 7239 Forwarded
   bool x_forwarded = true;     // send X-Forwarded-For, -Proto, -Host, -Port and X-Real-IP
+  ClientCertificateFields client_certificate;  // what is sent of a client's certificate
   bool tls_fields = false;     // send X-HTTP-Version, X-TLS-Version, X-TLS-Group and X-TLS-Cipher
   std::string via = "pqedge";  // the pseudonym in Via
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "crypto/backend_tls_settings.h"
 #include "net/address.h"
 
 namespace pqedge::upstream {
@@ -30,6 +31,8 @@ struct PoolSettings {
   uint32_t max_connections = 0;            // a server, in the process; 0: no limit. Beyond: 503
   uint8_t send_proxy = 0;                  // begin each connection with a PROXY header, version 1
                                            // or 2; such a connection serves one request
+  bool tls = false;                        // speak TLS with the servers
+  crypto::BackendTlsSettings tls_settings;
   uint32_t retries = 1;                    // of idempotent, unanswered requests; on another server
                                            // when there is one
 };

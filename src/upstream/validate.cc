@@ -1,6 +1,9 @@
 #include "upstream/validate.h"
 
+#include <algorithm>
 #include <map>
+
+#include "crypto/backend_tls.h"
 
 namespace pqedge::upstream {
 namespace {
@@ -29,6 +32,23 @@ void check_servers(const PoolSettings& pool, size_t i, Problems& out) {
   }
 }
 
+void check_tls(const PoolSettings& pool, const std::string& base, Problems& out) {
+  for (Problem& p : crypto::validate(pool.tls_settings)) {
+    p.key = base + "." + p.key;
+    if (!p.related.empty()) p.related = base + "." + p.related;
+    out.push_back(std::move(p));
+  }
+  const crypto::BackendTlsSettings& tls = pool.tls_settings;
+  const bool named = !tls.server_name.empty() || !tls.verify_name.empty();
+  const bool has_unix = std::ranges::any_of(
+      pool.servers, [](const ServerSettings& s) { return s.address.is_unix(); });
+  if (tls.verify && !named && has_unix) {
+    out.push_back({base + ".tls_server_name",
+                   "is missing: a Unix socket has no name that its certificate could be held to",
+                   "name the host that is in the server's certificate"});
+  }
+}
+
 }  // namespace
 
 Problems validate(const std::vector<PoolSettings>& pools) {
@@ -52,6 +72,7 @@ Problems validate(const std::vector<PoolSettings>& pools) {
     check_count(out, base + ".max_idle", pool.max_idle, 0, 1'000'000);
     check_count(out, base + ".max_connections", pool.max_connections, 0, 1'000'000);
     check_count(out, base + ".retries", pool.retries, 0, 10);
+    if (pool.tls) check_tls(pool, base, out);
   }
   return out;
 }

@@ -57,7 +57,6 @@ Result<void> Connection::start(const Initial& initial) {
   facts_.local = initial.datagram.local;
   facts_.transport = net::Transport::quic;
   facts_.accepted_at = loop().now();
-  facts_.policy = contexts_->settings().id;
   session_.facts = &facts_;
   session_.alpn = &endpoint_.options_.alpn;
   if (auto started = tls_.start(*contexts_, session_, &conn_); !started) return started;
