@@ -1,0 +1,79 @@
+// A whole handshake by OpenSSL, and what is seen of it: its messages as they were on the wire.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "crypto/handles.h"
+#include "probe/dial.h"
+#include "probe/report.h"
+
+namespace pqedge::probe {
+
+using SessionPtr = std::unique_ptr<SSL_SESSION, crypto::FreeWith<SSL_SESSION_free>>;
+
+// What a handshake is asked to be. Empty texts: the library's own lists.
+struct SessionAsk {
+  std::string groups;
+  std::string signatures;
+  std::vector<std::string> alpn;
+  int compression = 0;           // a TLSEXT_comp_cert_* algorithm; 0: none is offered
+  bool ech_grease = false;       // RFC 9849 6.2
+  bool http_request = false;     // after the handshake: HEAD /, whose answer brings Alt-Svc
+  bool wait_for_ticket = false;  // after the handshake: for a session ticket, a little while
+  SSL_SESSION* resume = nullptr;
+};
+
+// Fills `seen` from messages as OpenSSL hands them over; the group comes from the ServerHello.
+struct Seen {
+  bool server_hello = false;
+  bool retry = false;
+  uint16_t version = 0;
+  uint16_t group = 0;
+  uint16_t cipher = 0;
+  uint16_t signature = 0;      // of the CertificateVerify
+  size_t signature_bytes = 0;
+  size_t certificate = 0;      // bytes of the Certificate message
+  size_t certificates_der = 0;
+  CertificateExtras extras;
+  CompressionReport compression;
+  std::vector<uint8_t> ech_configs;  // ECHConfigList of the EncryptedExtensions
+  bool ech_answered = false;
+  size_t tickets = 0;
+
+  // The callback of SSL_set_msg_callback(), whose argument is a Seen.
+  static void on_message(int written, int version, int type, const void* bytes, size_t size,
+                         SSL* ssl, void* self);
+
+ private:
+  void take(Bytes message);
+  void take_server_hello(Bytes message);
+};
+
+struct SessionResult {
+  bool connected = false;  // to the TCP port
+  bool completed = false;
+  std::string error;  // why not, for a person
+  Seen seen;
+  std::string alpn;
+  bool resumed = false;
+  std::string alt_svc;
+  SessionPtr ticket;  // the first one
+  ChainReport chain;  // the peer's, without signatures
+};
+
+SessionResult open_session(Dialer& dialer, const SessionAsk& asked);
+
+// A client context for TLS 1.3 with the options' trust store: for TCP and for QUIC. Sessions that it
+// gets go to the SessionPtr that SSL_get_ex_data() at ticket_index() points to.
+Result<crypto::SslCtxPtr> make_context(const Options& options, const SessionAsk& asked);
+Result<crypto::SslPtr> make_client(SSL_CTX* context, const Options& options,
+                                   const SessionAsk& asked, Seen& seen);
+int ticket_index();
+
+// The chain that the server sent, with what its certificates are, and whether it is trusted.
+ChainReport read_chain(SSL* ssl, const Seen& seen);
+
+}  // namespace pqedge::probe
