@@ -1,7 +1,6 @@
 #include "wire/quic/callbacks.h"
 
 #include <ngtcp2/ngtcp2_crypto.h>
-#include <openssl/err.h>
 #include <openssl/rand.h>
 
 #include <cstdlib>
@@ -28,11 +27,9 @@ const ngtcp2_callbacks& Callbacks::table() {
   static const ngtcp2_callbacks callbacks = [] {
     ngtcp2_callbacks c{};
     c.recv_client_initial = ngtcp2_crypto_recv_client_initial_cb;
-    c.recv_crypto_data = [](ngtcp2_conn* conn, ngtcp2_encryption_level level, uint64_t offset,
-                            const uint8_t* data, size_t size, void* user) {
-      // A packet that could not be decrypted may have left an error, which TLS would take for its.
-      ERR_clear_error();
-      return ngtcp2_crypto_recv_crypto_data_cb(conn, level, offset, data, size, user);
+    c.recv_crypto_data = [](ngtcp2_conn*, ngtcp2_encryption_level, uint64_t, const uint8_t* data,
+                            size_t size, void* user) {
+      return self(user).tls_.receive({data, size});
     };
     c.encrypt = ngtcp2_crypto_encrypt_cb;
     c.decrypt = ngtcp2_crypto_decrypt_cb;

@@ -59,7 +59,7 @@ Result<void> Connection::start(const Initial& initial) {
   facts_.accepted_at = loop().now();
   session_.facts = &facts_;
   session_.alpn = &endpoint_.options_.alpn;
-  if (auto started = tls_.start(*contexts_, session_, &conn_); !started) return started;
+  if (auto started = tls_.start(loop(), contexts_, session_, &conn_, *this); !started) return started;
 
   const ConnectionId id = endpoint_.options_.keys->make_id(endpoint_.options_.self, kServerId);
   ngtcp2_cid own;
@@ -224,6 +224,13 @@ void Connection::after_receive() {
 }
 
 // ---- the handshake ------------------------------------------------------------------------------
+
+// It had paused: for a certificate, or for a slow signature.
+void Connection::handshake_went_on(int status) {
+  if (closing()) return;
+  if (status != 0) read_failed(status);
+  wake();
+}
 
 void Connection::handshake_completed() {
   leave_handshake();

@@ -29,6 +29,9 @@ class Endpoint;
 // The application on a connection. It lives until on_connection_closed().
 class ConnectionHandler {
  public:
+  // After an on_connection() with facts().handshake_pending: the client's Finished has come, and the
+  // connection's facts say so.
+  virtual void on_handshake_confirmed() {}
   // The peer opened a stream: make its object, or return null to refuse the stream (both directions
   // are reset with `code`).
   virtual Stream* make_stream(int64_t id, uint64_t& code) = 0;
@@ -47,7 +50,9 @@ class ConnectionHandler {
 struct DirtyTag;
 struct ReceivedTag;
 
-class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
+class Connection : public ListNode<DirtyTag>,
+                   public ListNode<ReceivedTag>,
+                   private TlsSession::Owner {
  public:
   // How the first packet of a connection came, and what its token proved.
   struct Initial {
@@ -126,7 +131,10 @@ class Connection : public ListNode<DirtyTag>, public ListNode<ReceivedTag> {
 
   void log_failure(const Error& error) const;
   void note_client_close() const;
+  void handshake_went_on(int status) override;
   void handshake_completed();
+  void begin_application();
+  void digest_parameters(const ngtcp2_transport_params& parameters);
   void leave_handshake();
   void send_new_token();
   Stream* stream_opened(int64_t id);

@@ -2,12 +2,15 @@
 
 #include <openssl/err.h>
 
+#include <array>
+
+#include "crypto/handshake_step.h"
+
 namespace pqedge::quic {
 namespace {
 
-ngtcp2_conn* connection_of(ngtcp2_crypto_conn_ref* ref) {
-  return *static_cast<ngtcp2_conn**>(ref->user_data);
-}
+// RFC 9000 18: ours take less than half of it.
+constexpr size_t kMaxParameters = 512;
 
 }  // namespace
 
@@ -17,39 +20,189 @@ Result<void> initialise_tls() {
   return {};
 }
 
-Result<void> TlsSession::start(const crypto::ServerContexts& contexts, crypto::SessionState& state,
-                               ngtcp2_conn** conn) {
+// What is with the signing thread. `session` is for the worker's thread alone; null: it is gone. The
+// SSL goes first: it points to the rest.
+struct TlsSession::Away {
+  TlsSession* session;
+  net::Loop* loop;
+  TlsCallRecorder recorder;
+  std::array<uint8_t, kMaxParameters> parameters;
+  std::unique_ptr<crypto::HandshakeStep> step;
+};
+
+Result<void> TlsSession::start(net::Loop& loop, std::shared_ptr<crypto::ServerContexts> contexts,
+                               crypto::SessionState& state, ngtcp2_conn** conn, Owner& owner) {
   // An error left in the queue would make the next call on this thread fail oddly.
   ERR_clear_error();
-  ssl_ = SSL_new(contexts.quic());
+  contexts_ = std::move(contexts);
+  state_ = &state;
+  conn_ = conn;
+  owner_ = &owner;
+  pause_.set(loop, *this);
+  state.pause = &pause_;
+  ssl_.reset(SSL_new(contexts_->quic()));
   if (ssl_ == nullptr) return fail("cannot make a TLS session for QUIC");
-  ref_.get_conn = connection_of;
-  ref_.user_data = conn;
-  SSL_set_app_data(ssl_, &ref_);
-  crypto::attach_session(ssl_, &state);
-  if (ngtcp2_crypto_ossl_configure_server_session(ssl_) != 0) {
-    return fail("cannot configure a TLS session for QUIC");
-  }
-  SSL_set_accept_state(ssl_);
+  SSL* ssl = ssl_.get();
+  set_tls_calls(ssl, this);
+  crypto::attach_session(ssl, &state);
+  if (!install_tls_calls(ssl)) return fail("cannot configure a TLS session for QUIC");
+  SSL_set_accept_state(ssl);
   // No 0-RTT: a request in it can be replayed, and nothing here guards against that.
-  SSL_set_quic_tls_early_data_enabled(ssl_, 0);
-  if (ngtcp2_crypto_ossl_ctx_new(&context_, ssl_) != 0) {
+  SSL_set_quic_tls_early_data_enabled(ssl, 0);
+  if (ngtcp2_crypto_ossl_ctx_new(&context_, ssl) != 0) {
+    context_ = nullptr;
     return fail("cannot make a TLS context for QUIC");
   }
   return {};
 }
 
 void TlsSession::reset() {
+  pause_.forget();
+  if (away_ != nullptr) {
+    away_->session = nullptr;
+    away_ = nullptr;
+  }
+  if (ssl_ != nullptr) {
+    // SSL_free may call back, when the connection is gone already.
+    set_tls_calls(ssl_.get(), nullptr);
+    ssl_ = nullptr;
+  }
   if (context_ != nullptr) {
     ngtcp2_crypto_ossl_ctx_del(context_);
     context_ = nullptr;
   }
-  if (ssl_ != nullptr) {
-    // SSL_free may call back into ngtcp2, whose connection is gone by then.
-    SSL_set_app_data(ssl_, nullptr);
-    SSL_free(ssl_);
-    ssl_ = nullptr;
-  }
 }
+
+// ---- the handshake ---------------------------------------------------------------------------
+
+int TlsSession::receive(Bytes bytes) {
+  if (bytes.empty()) return 0;
+  if (paused_) {
+    // The client has said all that it can say before it hears from us.
+    ngtcp2_conn_set_tls_alert(*conn_, SSL_AD_UNEXPECTED_MESSAGE);
+    return NGTCP2_ERR_CRYPTO;
+  }
+  incoming_.push(bytes);
+  return advance();
+}
+
+int TlsSession::advance() {
+  SSL* ssl = ssl_.get();
+  // A packet that could not be decrypted may have left an error, which TLS would take for its own.
+  ERR_clear_error();
+  if (ngtcp2_conn_get_handshake_completed(*conn_) == 0) {
+    const int result = SSL_do_handshake(ssl);
+    if (result <= 0) {
+      switch (SSL_get_error(ssl, result)) {
+        case SSL_ERROR_WANT_READ:
+        case SSL_ERROR_WANT_WRITE:
+          return 0;
+        case SSL_ERROR_WANT_X509_LOOKUP:
+          return pause();
+        default:
+          return failure();
+      }
+    }
+    ngtcp2_conn_tls_handshake_completed(*conn_);
+  }
+  // Messages after the handshake: a client may send none, and this says so.
+  const int result = SSL_read(ssl, nullptr, 0);
+  if (result == 1) return 0;
+  const int error = SSL_get_error(ssl, result);
+  return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? 0 : failure();
+}
+
+int TlsSession::failure() const {
+  const int error = ngtcp2_conn_get_tls_error(*conn_);
+  return error != 0 ? error : NGTCP2_ERR_CRYPTO;
+}
+
+int TlsSession::pause() {
+  paused_ = true;
+  return state_->signing == crypto::Signing::wanted ? hand_over() : 0;
+}
+
+// The transport parameters go into the step's EncryptedExtensions: ngtcp2 would give them when it is
+// told of the handshake's keys, which is only when the step is done.
+int TlsSession::hand_over() {
+  SSL* ssl = ssl_.get();
+  auto away = std::make_shared<Away>();
+  const ngtcp2_ssize size = ngtcp2_conn_encode_local_transport_params(
+      *conn_, away->parameters.data(), away->parameters.size());
+  if (size < 0 || SSL_set_quic_tls_transport_params(ssl, away->parameters.data(),
+                                                    static_cast<size_t>(size)) != 1) {
+    return NGTCP2_ERR_CALLBACK_FAILURE;
+  }
+  away->session = this;
+  away->loop = pause_.loop();
+  away->recorder.set_incoming(std::move(incoming_));
+  incoming_ = {};
+  set_tls_calls(ssl, &away->recorder);
+  crypto::SlowSigner::Task task;
+  task.loop = away->loop;
+  task.place = std::move(state_->place);
+  away->step = std::make_unique<crypto::HandshakeStep>(std::move(ssl_), *state_, contexts_);
+  task.run = [away] { away->step->run(); };
+  task.finished = [away](bool ran) {
+    if (away->session != nullptr) away->session->take_back(ran);
+  };
+  away_ = std::move(away);
+  crypto::submit_step(ssl, std::move(task));
+  return 0;
+}
+
+void TlsSession::take_back(bool ran) {
+  const std::shared_ptr<Away> away = std::move(away_);
+  away_ = nullptr;
+  paused_ = false;
+  ssl_ = away->step->take(*state_, ran);
+  incoming_ = away->recorder.take_incoming();
+  set_tls_calls(ssl_.get(), this);
+  int status = 0;
+  if (ran && (!away->recorder.replay(*this) || away->step->error() != SSL_ERROR_WANT_READ)) {
+    status = failure();
+  }
+  owner_->handshake_went_on(status != 0 ? status : advance());
+}
+
+void TlsSession::resume_handshake() {
+  state_->requested = 2;
+  if (!paused_ || away_ != nullptr) return;
+  paused_ = false;
+  owner_->handshake_went_on(advance());
+}
+
+// ---- what OpenSSL asks for -------------------------------------------------------------------
+
+bool TlsSession::send(Bytes bytes) {
+  const int status =
+      ngtcp2_conn_submit_crypto_data(*conn_, write_level_, bytes.data(), bytes.size());
+  if (status == 0) return true;
+  ngtcp2_conn_set_tls_error(*conn_, status);
+  return false;
+}
+
+bool TlsSession::secret(ngtcp2_encryption_level level, bool writing, Bytes secret) {
+  if (!writing) {
+    return ngtcp2_crypto_derive_and_install_rx_key(*conn_, nullptr, nullptr, nullptr, level,
+                                                   secret.data(), secret.size()) == 0;
+  }
+  if (ngtcp2_crypto_derive_and_install_tx_key(*conn_, nullptr, nullptr, nullptr, level,
+                                              secret.data(), secret.size()) != 0) {
+    return false;
+  }
+  write_level_ = level;
+  return true;
+}
+
+bool TlsSession::peer_parameters(Bytes parameters) {
+  const int status = ngtcp2_conn_decode_and_set_remote_transport_params(*conn_, parameters.data(),
+                                                                        parameters.size());
+  if (status == 0) return true;
+  ngtcp2_conn_set_tls_error(*conn_, status);
+  return false;
+}
+
+void TlsSession::alert(uint8_t code) { ngtcp2_conn_set_tls_alert(*conn_, code); }
 
 }  // namespace pqedge::quic
