@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "crypto/base64.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -43,12 +44,7 @@ X509Ptr trusted_issuer(X509* leaf) {
 }
 
 void append_base64_in_url(std::string& out, std::string_view bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   static_cast<int>(bytes.size()));
-  text.resize(static_cast<size_t>(size));
-  for (const char c : text) {
+  for (const char c : to_base64(bytes)) {
     switch (c) {
       case '+': out += "%2B"; break;
       case '/': out += "%2F"; break;

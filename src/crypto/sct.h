@@ -83,4 +83,9 @@ struct TimestampReport {
 TimestampReport report_timestamps(Bytes list, TimestampSource source, X509* leaf, X509* issuer,
                                   const LogList* logs, int64_t now);
 
+// What a log is sent (add-chain, RFC 6962 4.1): certificates in DER, the leaf first.
+std::string add_chain_request(const std::vector<std::string>& chain);
+// And its answer, as a SerializedSCT. Nothing is checked but the form.
+Result<std::string> read_add_chain_answer(std::string_view json);
+
 }  // namespace pqedge::crypto

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "crypto/base64.h"
 #include "crypto/sct.h"
 
 namespace pqedge::crypto {
@@ -28,18 +29,6 @@ std::string text_of(const Json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-std::string from_base64(std::string_view text) {
-  if (text.empty() || text.size() % 4 != 0 || text.size() > 8192) return {};
-  std::string out(text.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
-  if (size < 0) return {};
-  const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  out.resize(static_cast<size_t>(size) - padding);
-  return out;
-}
-
 std::string sha256(std::string_view bytes) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
@@ -49,7 +38,7 @@ std::string sha256(std::string_view bytes) {
 
 // False: the entry says nothing that can be used. The ID is that of the key, whatever is written.
 bool read_log(const Json& entry, TransparencyLog& log) {
-  const std::string der = from_base64(text_of(entry, "key"));
+  const std::string der = from_base64(text_of(entry, "key")).value_or("");
   const auto* at = reinterpret_cast<const unsigned char*>(der.data());
   log.key.reset(d2i_PUBKEY(nullptr, &at, static_cast<long>(der.size())));
   clear_errors();
