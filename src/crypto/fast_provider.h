@@ -1,0 +1,26 @@
+// pqedge-fast.so: ML-KEM and X25519 of vector code, as an OpenSSL provider (src/fastcrypto).
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace pqedge::crypto {
+
+// The name of the provider and the property that its algorithms have.
+inline constexpr const char* kFastProvider = "pqedge-fast";
+inline constexpr const char* kFastProperties = "?provider=pqedge-fast";
+
+// Where it may be without being named: beside this program, or in ../lib/pqedge. Empty: nowhere.
+std::string find_fast_provider();
+
+// Loads it into the default library context; what it offers is then there for those who ask for
+// kFastProperties. Returns its version. Error: the file is missing or is not such a module.
+Result<std::string> load_fast_provider(const std::string& path);
+
+// Compares what it computes with published values (NIST's ACVP for ML-KEM, RFC 7748 for X25519), and
+// both halves of each key exchange with OpenSSL's. Error: the first difference; then it must not be
+// used.
+Result<void> check_fast_provider();
+
+}  // namespace pqedge::crypto

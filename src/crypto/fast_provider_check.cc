@@ -1,0 +1,266 @@
+// Known answers of pqedge-fast.so, at start: published values where there are short ones, and OpenSSL's
+// own code as the second opinion on the rest.
+#include <openssl/core_names.h>
+#include <openssl/params.h>
+#include <openssl/provider.h>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "base/text.h"
+#include "crypto/fast_provider.h"
+#include "crypto/handles.h"
+
+namespace pqedge::crypto {
+namespace {
+
+constexpr const char* kFast = "provider=pqedge-fast";
+constexpr const char* kOwn = "provider=default";
+
+using Octets = std::vector<uint8_t>;
+using ContextPtr = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
+
+// NIST ACVP, ML-KEM-keyGen-FIPS203: a seed (d, z) and the SHA-256 of the encapsulation key.
+struct KemVector {
+  const char* name;
+  std::string_view seed;
+  std::string_view public_sha256;
+};
+constexpr KemVector kKems[] = {
+    {"ML-KEM-512",  // tcId 1
+     "2cb843a02ef02ee109305f39119fabf49ab90a57ffecb3a0e75e179450f52761"
+     "84cc9121ae56fbf39e67adbd83ad2d3e3bb80843645206bdd9f2f629e3cc49b7",
+     "f96920dc6766df52dca2428e7e751c0c27d537424c0a3f5c89153c2d5d28f898"},
+    {"ML-KEM-768",  // tcId 26
+     "e34a701c4c87582f42264ee422d3c684d97611f2523efe0c998af05056d693dc"
+     "a85768f3486bd32a01bf9a8f21ea938e648eae4e5448c34c3eb88820b159eedd",
+     "7799c9d8eef172aa78c073514f2f039c240de8c5cb61bca82ba0bc46041ce279"},
+    {"ML-KEM-1024",  // tcId 51
+     "49ac8b99bb1e6a8ea818261f8be68bdeaa52897e7ec6c40b530bc760ab77dce3"
+     "99e3246884181f8e1dd44e0c7629093330221fd67d9b7d6e1510b2dbad8762f7",
+     "62fccf5fdf805b110670b39cd5e25b1811172961ea4047bfbd589e323ce7cfbc"},
+};
+
+// RFC 7748 5.2, the first vector.
+constexpr std::string_view kScalar =
+    "a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4";
+constexpr std::string_view kPoint =
+    "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c";
+constexpr std::string_view kProduct =
+    "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552";
+
+Octets from_hex(std::string_view text) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  Octets out;
+  for (size_t i = 0; i + 1 < text.size(); i += 2) {
+    out.push_back(static_cast<uint8_t>(digit(text[i]) << 4 | digit(text[i + 1])));
+  }
+  return out;
+}
+
+// A key of the provider that `properties` name, from one of its parts.
+KeyPtr import_key(const char* name, const char* properties, const char* part, Octets bytes) {
+  const ContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, name, properties));
+  EVP_PKEY* key = nullptr;
+  OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string(part, bytes.data(), bytes.size()),
+                         OSSL_PARAM_construct_end()};
+  const int selection =
+      std::string_view(part) == OSSL_PKEY_PARAM_PUB_KEY ? EVP_PKEY_PUBLIC_KEY : EVP_PKEY_KEYPAIR;
+  if (context == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
+      EVP_PKEY_fromdata(context.get(), &key, selection, params) != 1) {
+    return nullptr;
+  }
+  return KeyPtr(key);
+}
+
+KeyPtr generate(const char* name, const char* properties) {
+  const ContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, name, properties));
+  EVP_PKEY* key = nullptr;
+  if (context == nullptr || EVP_PKEY_keygen_init(context.get()) != 1 ||
+      EVP_PKEY_generate(context.get(), &key) != 1) {
+    return nullptr;
+  }
+  return KeyPtr(key);
+}
+
+Octets public_of(const KeyPtr& key) {
+  size_t size = 0;
+  const char* part = OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY;
+  if (key == nullptr || EVP_PKEY_get_octet_string_param(key.get(), part, nullptr, 0, &size) != 1) {
+    return {};
+  }
+  Octets out(size);
+  if (EVP_PKEY_get_octet_string_param(key.get(), part, out.data(), size, &size) != 1) return {};
+  return out;
+}
+
+// What a peer has of a key: as libssl puts it together from a key share.
+KeyPtr peer_of(const char* name, const char* properties, const Octets& bytes) {
+  const ContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, name, properties));
+  EVP_PKEY* key = nullptr;
+  if (context == nullptr || EVP_PKEY_paramgen_init(context.get()) != 1 ||
+      EVP_PKEY_paramgen(context.get(), &key) != 1) {
+    return nullptr;
+  }
+  KeyPtr peer(key);
+  if (EVP_PKEY_set1_encoded_public_key(peer.get(), bytes.data(), bytes.size()) != 1) return nullptr;
+  return peer;
+}
+
+struct Encapsulated {
+  Octets ciphertext;
+  Octets secret;
+};
+
+// `random`: the input m of FIPS 203 7.2; empty: from the generator.
+std::optional<Encapsulated> encapsulate(const KeyPtr& key, const char* properties, Octets random) {
+  const ContextPtr context(
+      key == nullptr ? nullptr : EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), properties));
+  OSSL_PARAM params[] = {
+      random.empty()
+          ? OSSL_PARAM_construct_end()
+          : OSSL_PARAM_construct_octet_string(OSSL_KEM_PARAM_IKME, random.data(), random.size()),
+      OSSL_PARAM_construct_end()};
+  size_t ciphertext = 0;
+  size_t secret = 0;
+  if (context == nullptr || EVP_PKEY_encapsulate_init(context.get(), params) != 1 ||
+      EVP_PKEY_encapsulate(context.get(), nullptr, &ciphertext, nullptr, &secret) != 1) {
+    return std::nullopt;
+  }
+  Encapsulated out{Octets(ciphertext), Octets(secret)};
+  if (EVP_PKEY_encapsulate(context.get(), out.ciphertext.data(), &ciphertext, out.secret.data(),
+                           &secret) != 1) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+Octets decapsulate(const KeyPtr& key, const char* properties, const Octets& ciphertext) {
+  const ContextPtr context(
+      key == nullptr ? nullptr : EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), properties));
+  size_t size = 0;
+  if (context == nullptr || EVP_PKEY_decapsulate_init(context.get(), nullptr) != 1 ||
+      EVP_PKEY_decapsulate(context.get(), nullptr, &size, ciphertext.data(), ciphertext.size()) != 1) {
+    return {};
+  }
+  Octets out(size);
+  if (EVP_PKEY_decapsulate(context.get(), out.data(), &size, ciphertext.data(), ciphertext.size()) !=
+      1) {
+    return {};
+  }
+  return out;
+}
+
+Octets agree(const KeyPtr& key, const KeyPtr& peer, const char* properties) {
+  const ContextPtr context(
+      key == nullptr ? nullptr : EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), properties));
+  size_t size = 0;
+  if (context == nullptr || peer == nullptr || EVP_PKEY_derive_init(context.get()) != 1 ||
+      EVP_PKEY_derive_set_peer(context.get(), peer.get()) != 1 ||
+      EVP_PKEY_derive(context.get(), nullptr, &size) != 1) {
+    return {};
+  }
+  Octets out(size);
+  return EVP_PKEY_derive(context.get(), out.data(), &size) == 1 ? out : Octets();
+}
+
+bool has_sha256(const Octets& bytes, std::string_view hex) {
+  std::array<uint8_t, 32> digest{};
+  unsigned size = 0;
+  return EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1 &&
+         to_hex(digest) == hex;
+}
+
+Result<void> check_kem(const KemVector& v) {
+  const KeyPtr fast = import_key(v.name, kFast, OSSL_PKEY_PARAM_ML_KEM_SEED, from_hex(v.seed));
+  const KeyPtr own = import_key(v.name, kOwn, OSSL_PKEY_PARAM_ML_KEM_SEED, from_hex(v.seed));
+  const Octets public_key = public_of(fast);
+  if (!has_sha256(public_key, v.public_sha256)) return fail("{}: key generation", v.name);
+  const Octets random(32, 0x5a);
+  const auto by_fast = encapsulate(peer_of(v.name, kFast, public_key), kFast, random);
+  const auto by_own = encapsulate(own, kOwn, random);
+  if (!by_fast || !by_own || by_fast->ciphertext != by_own->ciphertext ||
+      by_fast->secret != by_own->secret || by_fast->secret.empty()) {
+    return fail("{}: encapsulation", v.name);
+  }
+  if (decapsulate(fast, kFast, by_own->ciphertext) != by_own->secret) {
+    return fail("{}: decapsulation", v.name);
+  }
+  // Implicit rejection (FIPS 203 7.3): a changed ciphertext gives a secret that depends on it.
+  Octets changed = by_own->ciphertext;
+  changed[changed.size() / 2] ^= 1;
+  const Octets rejected = decapsulate(own, kOwn, changed);
+  if (rejected.empty() || decapsulate(fast, kFast, changed) != rejected) {
+    return fail("{}: decapsulation of a changed ciphertext", v.name);
+  }
+  // And one coefficient beyond the modulus is no key (FIPS 203 7.2).
+  Octets wrong = public_key;
+  wrong[0] = wrong[1] = 0xff;
+  if (peer_of(v.name, kFast, wrong) != nullptr) return fail("{}: the check of a key", v.name);
+  return {};
+}
+
+Result<void> check_x25519() {
+  const char* const name = "X25519";
+  const KeyPtr key = import_key(name, kFast, OSSL_PKEY_PARAM_PRIV_KEY, from_hex(kScalar));
+  if (agree(key, peer_of(name, kFast, from_hex(kPoint)), kFast) != from_hex(kProduct)) {
+    return fail("{}: RFC 7748 5.2", name);
+  }
+  // A point of small order makes the secret known to everyone (RFC 8446 7.4.2).
+  if (!agree(key, peer_of(name, kFast, Octets(32, 0)), kFast).empty()) {
+    return fail("{}: a secret of zero is not refused", name);
+  }
+  const KeyPtr fast = generate(name, kFast);
+  const KeyPtr own = generate(name, kOwn);
+  const Octets secret = agree(fast, peer_of(name, kFast, public_of(own)), kFast);
+  if (secret.empty() || secret != agree(own, peer_of(name, kOwn, public_of(fast)), kOwn)) {
+    return fail("{}: agreement with OpenSSL", name);
+  }
+  return {};
+}
+
+// A handshake's both ends, one by each.
+Result<void> check_hybrid() {
+  const char* const name = "X25519MLKEM768";
+  for (const bool fast_serves : {true, false}) {
+    const char* const server = fast_serves ? kFast : kOwn;
+    const char* const client = fast_serves ? kOwn : kFast;
+    const KeyPtr key = generate(name, client);
+    const auto sent = encapsulate(peer_of(name, server, public_of(key)), server, {});
+    if (!sent || sent->secret.empty() || decapsulate(key, client, sent->ciphertext) != sent->secret) {
+      return fail("{}: agreement with OpenSSL as the {}", name, fast_serves ? "server" : "client");
+    }
+  }
+  return {};
+}
+
+// Whoever asks for no properties must not get it: it has no encodings of keys, for one.
+Result<void> check_unasked() {
+  for (const char* name : {"X25519", "ML-KEM-1024", "X25519MLKEM768"}) {
+    const std::unique_ptr<EVP_KEYMGMT, FreeWith<EVP_KEYMGMT_free>> found(
+        EVP_KEYMGMT_fetch(nullptr, name, nullptr));
+    const OSSL_PROVIDER* provider =
+        found == nullptr ? nullptr : EVP_KEYMGMT_get0_provider(found.get());
+    if (provider == nullptr || std::string_view(OSSL_PROVIDER_get0_name(provider)) == kFastProvider) {
+      return fail("{}: it takes OpenSSL's place where it was not asked for", name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_fast_provider() {
+  clear_errors();
+  Result<void> right = check_unasked();
+  for (const KemVector& vector : kKems) {
+    if (right) right = check_kem(vector);
+  }
+  if (right) right = check_x25519();
+  if (right) right = check_hybrid();
+  ERR_clear_error();
+  return right;
+}
+
+}  // namespace pqedge::crypto

@@ -1,0 +1,100 @@
+// The primitives by AWS-LC's libcrypto: mlkem-native and s2n-bignum. The one unit that sees its headers.
+#include <crypto/fipsmodule/ml_kem/ml_kem.h>
+#include <openssl/base.h>
+#include <openssl/crypto.h>
+#include <openssl/curve25519.h>
+#include <openssl/mem.h>
+
+#include "fastcrypto/primitives.h"
+
+#ifndef OPENSSL_IS_AWSLC
+#error "these are not the headers of AWS-LC"
+#endif
+
+namespace pqedge::fast {
+namespace {
+
+using Generate = int(uint8_t*, size_t*, uint8_t*, size_t*);
+using FromSeed = int(uint8_t*, size_t*, uint8_t*, size_t*, const uint8_t*);
+using Encapsulate = int(uint8_t*, size_t*, uint8_t*, size_t*, const uint8_t*);
+using EncapsulateWith = int(uint8_t*, size_t*, uint8_t*, size_t*, const uint8_t*, const uint8_t*);
+using Decapsulate = int(uint8_t*, size_t*, const uint8_t*, const uint8_t*);
+using Check = int(const uint8_t*, size_t);
+
+// AWS-LC's own functions of one parameter set: 0 is success.
+template <size_t PublicSize, size_t PrivateSize, size_t CiphertextSize, Generate G, FromSeed S,
+          Encapsulate E, EncapsulateWith W, Decapsulate D, Check CheckPublic, Check CheckPrivate>
+constexpr MlKem make() {
+  return {
+      .public_size = PublicSize,
+      .private_size = PrivateSize,
+      .ciphertext_size = CiphertextSize,
+      .generate =
+          [](uint8_t* public_key, uint8_t* private_key) {
+            size_t public_size = PublicSize;
+            size_t private_size = PrivateSize;
+            return G(public_key, &public_size, private_key, &private_size) == 0;
+          },
+      .from_seed =
+          [](uint8_t* public_key, uint8_t* private_key, const uint8_t* seed) {
+            size_t public_size = PublicSize;
+            size_t private_size = PrivateSize;
+            return S(public_key, &public_size, private_key, &private_size, seed) == 0;
+          },
+      .check_public = [](const uint8_t* key,
+                         size_t size) { return size == PublicSize && CheckPublic(key, size) == 0; },
+      .check_private =
+          [](const uint8_t* key, size_t size) {
+            return size == PrivateSize && CheckPrivate(key, size) == 0;
+          },
+      .encapsulate =
+          [](uint8_t* ciphertext, uint8_t* secret, const uint8_t* key, const uint8_t* random) {
+            size_t ciphertext_size = CiphertextSize;
+            size_t secret_size = kMlKemSecretSize;
+            return (random == nullptr
+                        ? E(ciphertext, &ciphertext_size, secret, &secret_size, key)
+                        : W(ciphertext, &ciphertext_size, secret, &secret_size, key, random)) == 0;
+          },
+      .decapsulate =
+          [](uint8_t* secret, const uint8_t* ciphertext, const uint8_t* key) {
+            size_t secret_size = kMlKemSecretSize;
+            return D(secret, &secret_size, ciphertext, key) == 0;
+          },
+  };
+}
+
+}  // namespace
+
+constinit const MlKem kMlKem512 =
+    make<MLKEM512_PUBLIC_KEY_BYTES, MLKEM512_SECRET_KEY_BYTES, MLKEM512_CIPHERTEXT_BYTES,
+         ml_kem_512_keypair, ml_kem_512_keypair_deterministic, ml_kem_512_encapsulate,
+         ml_kem_512_encapsulate_deterministic, ml_kem_512_decapsulate, ml_kem_512_check_pk,
+         ml_kem_512_check_sk>();
+constinit const MlKem kMlKem768 =
+    make<MLKEM768_PUBLIC_KEY_BYTES, MLKEM768_SECRET_KEY_BYTES, MLKEM768_CIPHERTEXT_BYTES,
+         ml_kem_768_keypair, ml_kem_768_keypair_deterministic, ml_kem_768_encapsulate,
+         ml_kem_768_encapsulate_deterministic, ml_kem_768_decapsulate, ml_kem_768_check_pk,
+         ml_kem_768_check_sk>();
+constinit const MlKem kMlKem1024 =
+    make<MLKEM1024_PUBLIC_KEY_BYTES, MLKEM1024_SECRET_KEY_BYTES, MLKEM1024_CIPHERTEXT_BYTES,
+         ml_kem_1024_keypair, ml_kem_1024_keypair_deterministic, ml_kem_1024_encapsulate,
+         ml_kem_1024_encapsulate_deterministic, ml_kem_1024_decapsulate, ml_kem_1024_check_pk,
+         ml_kem_1024_check_sk>();
+
+void x25519_generate(uint8_t* public_key, uint8_t* private_key) {
+  X25519_keypair(public_key, private_key);
+}
+
+void x25519_public(uint8_t* public_key, const uint8_t* private_key) {
+  X25519_public_from_private(public_key, private_key);
+}
+
+bool x25519(uint8_t* secret, const uint8_t* private_key, const uint8_t* peer) {
+  return X25519(secret, private_key, peer) == 1;
+}
+
+void wipe(void* bytes, size_t size) { OPENSSL_cleanse(bytes, size); }
+
+const char* library_version() { return awslc_version_string(); }
+
+}  // namespace pqedge::fast
