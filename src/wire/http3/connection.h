@@ -71,6 +71,7 @@ class Connection final : public http::ServerConnection, public quic::ConnectionH
  private:
   // ---- quic::ConnectionHandler ----
   quic::Stream* make_stream(int64_t id, uint64_t& code) override;
+  void on_handshake_confirmed() override { facts_ = quic_->facts(); }
   void on_received() override;
   void before_send() override;
   void on_connection_closed(std::string_view reason) override;

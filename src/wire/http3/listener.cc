@@ -25,7 +25,8 @@ class ListenerImpl final : public Listener, private quic::EndpointHandler {
                                             .alpn = {"h3"},
                                             .contexts = std::move(contexts),
                                             .max_streams = limits_->max_streams,
-                                            .max_unidirectional_streams = kUnidirectionalStreams},
+                                            .max_unidirectional_streams = kUnidirectionalStreams,
+                                            .application_limits = limits_->max_head},
                                            *this);
     if (!endpoint) return std::unexpected(endpoint.error());
     endpoint_ = std::move(*endpoint);
@@ -36,6 +37,7 @@ class ListenerImpl final : public Listener, private quic::EndpointHandler {
               std::shared_ptr<const http::Limits> limits, const quic::Settings& settings) override {
     limits_ = std::move(limits);
     endpoint_->update(std::move(contexts), settings, limits_->max_streams);
+    endpoint_->set_application_limits(limits_->max_head);
   }
   void receive_handed_over(const quic::ReceivedDatagram& datagram) override {
     endpoint_->receive_handed_over(datagram);
@@ -73,6 +75,8 @@ class ListenerImpl final : public Listener, private quic::EndpointHandler {
     made->set_handler(acceptor_.on_http3_connection(std::move(connection), made->facts()));
     return made;
   }
+
+  void on_handshake_confirmed() override { acceptor_.on_handshake_confirmed(); }
 
   bool hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) override {
     if (!acceptor_.is_live(owner)) return false;

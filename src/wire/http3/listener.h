@@ -26,6 +26,8 @@ class Acceptor {
   // handler must outlive it. The connection holds `facts` itself.
   virtual http::ServerConnectionHandler& on_http3_connection(
       std::unique_ptr<http::ServerConnection> connection, const net::ConnectionFacts& facts) = 0;
+  // A connection that began with early data has completed its handshake; its facts say so.
+  virtual void on_handshake_confirmed() {}
   // A datagram whose connection ID belongs to another worker or generation of this process.
   // `datagram` is copied if it is kept.
   virtual bool is_live(const quic::Owner&) { return true; }  // false: the client gets a reset

@@ -1,10 +1,15 @@
 #include "wire/quic/connection.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "crypto/early_data.h"
 #include "wire/quic/callbacks.h"
 #include "wire/quic/counters.h"
 #include "wire/quic/endpoint.h"
@@ -75,6 +80,7 @@ Result<void> Connection::start(const Initial& initial) {
                              &Callbacks::table(), &settings, &parameters, nullptr, this);
   if (status != 0) return fail("cannot make a QUIC connection: {}", ngtcp2_strerror(status));
   ngtcp2_conn_set_tls_native_handle(conn_, tls_.native_handle());
+  digest_parameters();
   // The client's first choice too: its Initials carry that until it has seen ours.
   if (!register_id(own) || !register_id(initial.header.dcid)) {
     return fail("a new QUIC connection's ID is in use");
@@ -133,6 +139,19 @@ void Connection::fill_parameters(const Initial& initial, const ConnectionId& id,
   const auto token = endpoint_.options_.keys->reset_token(id);
   std::memcpy(parameters.stateless_reset_token, token.data(), token.size());
   parameters.stateless_reset_token_present = 1;
+}
+
+// What a client remembers of us with its ticket, and counts on in its early data (RFC 9000 7.4.1):
+// where anything of it has changed, early data is not taken.
+void Connection::digest_parameters() {
+  std::array<uint8_t, 512> bytes;
+  store_be64(bytes.data(), endpoint_.options_.application_limits);
+  const ngtcp2_ssize size =
+      ngtcp2_conn_encode_0rtt_transport_params(conn_, bytes.data() + 8, bytes.size() - 8);
+  if (size < 0) return;
+  std::array<uint8_t, SHA256_DIGEST_LENGTH> digest;
+  SHA256(bytes.data(), 8 + static_cast<size_t>(size), digest.data());
+  std::copy_n(digest.begin(), session_.endpoint_digest.size(), session_.endpoint_digest.begin());
 }
 
 net::Loop& Connection::loop() const { return endpoint_.loop_; }
@@ -210,7 +229,13 @@ void Connection::log_failure(const Error& error) const {
 // ACKs are not worth a datagram of their own while an answer may be about to leave (P7): with
 // requests under way and little unacknowledged, they wait for it, far less than max_ack_delay.
 void Connection::after_receive() {
-  if (handler_ != nullptr && !closing()) handler_->on_received();
+  if (handler_ != nullptr && !closing()) {
+    if (std::exchange(confirm_owed_, false)) {
+      handler_->on_handshake_confirmed();
+      endpoint_.handler_.on_handshake_confirmed();
+    }
+    handler_->on_received();
+  }
   if (state_ >= State::closing) return;
   constexpr uint8_t kAckAtOnce = 8;
   constexpr Nanos kAckWait = kMillisecond;
@@ -240,9 +265,19 @@ void Connection::handshake_completed() {
   facts_.handshake_time = monotonic_now() - facts_.accepted_at;
   facts_.handshake_in = info.bytes_recv;
   facts_.handshake_out = info.bytes_sent;
+  facts_.handshake_pending = false;
   crypto::read_facts(tls_.ssl(), facts_);
+  crypto::note_early_data(tls_.ssl(), session_, facts_);
   crypto::note_handshake(tls_.ssl(), facts_);
   send_new_token();
+  if (handler_ != nullptr) {
+    confirm_owed_ = true;
+  } else if (!closing()) {
+    begin_application();
+  }
+}
+
+void Connection::begin_application() {
   handler_ = endpoint_.handler_.on_connection(*this);
   if (handler_ == nullptr) {
     ngtcp2_ccerr refused;
@@ -269,6 +304,12 @@ void Connection::send_new_token() {
 // ---- streams ------------------------------------------------------------------------------------
 
 Stream* Connection::stream_opened(int64_t id) {
+  // Before the handshake is complete a stream can only be of early data.
+  if (handler_ == nullptr && state_ == State::handshake && !closing()) {
+    facts_.handshake_pending = true;
+    crypto::read_facts(tls_.ssl(), facts_);
+    begin_application();
+  }
   if (is_bidirectional(id)) {
     opened_streams_ = std::max(opened_streams_, static_cast<uint64_t>(id) / 4 + 1);
   }

@@ -134,7 +134,7 @@ class Connection : public ListNode<DirtyTag>,
   void handshake_went_on(int status) override;
   void handshake_completed();
   void begin_application();
-  void digest_parameters(const ngtcp2_transport_params& parameters);
+  void digest_parameters();
   void leave_handshake();
   void send_new_token();
   Stream* stream_opened(int64_t id);
@@ -191,6 +191,7 @@ class Connection : public ListNode<DirtyTag>,
   State state_ = State::handshake;
   Ending ending_ = Ending::none;
   bool write_before_close_ = false;
+  bool confirm_owed_ = false;  // the application began with early data, and the Finished has come
   bool reading_ = false;  // inside ngtcp2_conn_read_pkt
   Nanos send_progress_at_ = 0;
   uint64_t stream_limit_ = 0;    // bidirectional streams of the peer at once

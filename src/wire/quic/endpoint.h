@@ -26,8 +26,10 @@ class EndpointHandler {
   enum class Verdict : uint8_t { accept, retry, drop };
   // The first Initial of an unknown connection came from `peer`; its keys are not derived yet.
   virtual Verdict admit(const net::Address& peer) = 0;
-  // The handshake has completed. Returns the application; null: the connection is closed.
+  // The handshake has completed, or early data has come. Returns the application; null: the connection is closed.
   virtual ConnectionHandler* on_connection(Connection& connection) = 0;
+  // One that began with early data has completed its handshake.
+  virtual void on_handshake_confirmed() {}
   // A datagram for another owner of this deployment, and whether that one is there to take it.
   virtual bool hand_over(const Owner& owner, const ReceivedDatagram& datagram) = 0;
 
@@ -47,6 +49,8 @@ class Endpoint final : public net::EventSource {
     std::shared_ptr<crypto::ServerContexts> contexts;
     uint64_t max_streams = 100;  // requests at once that a client may open
     uint64_t max_unidirectional_streams = 8;
+    // What the application announces and clients remember: early data is good for the same only.
+    uint64_t application_limits = 0;
   };
   static Result<std::unique_ptr<Endpoint>> create(net::Loop& loop, Options options,
                                                   EndpointHandler& handler);
@@ -55,6 +59,7 @@ class Endpoint final : public net::EventSource {
   // For connections made from now on.
   void update(std::shared_ptr<crypto::ServerContexts> contexts, const Settings& settings,
               uint64_t max_streams);
+  void set_application_limits(uint64_t limits) { options_.application_limits = limits; }
   void receive_handed_over(const ReceivedDatagram& datagram);
   void stop_accepting() { accepting_ = false; }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "crypto/early_data.h"
 #include "crypto/handshake_step.h"
 
 namespace pqedge::quic {
@@ -47,8 +48,10 @@ Result<void> TlsSession::start(net::Loop& loop, std::shared_ptr<crypto::ServerCo
   crypto::attach_session(ssl, &state);
   if (!install_tls_calls(ssl)) return fail("cannot configure a TLS session for QUIC");
   SSL_set_accept_state(ssl);
-  // No 0-RTT: a request in it can be replayed, and nothing here guards against that.
-  SSL_set_quic_tls_early_data_enabled(ssl, 0);
+  // Whether early data is taken is decided when it is offered (crypto/early_data.h).
+  if (SSL_set_quic_tls_early_data_enabled(ssl, contexts_->settings().early_data.on ? 1 : 0) != 1) {
+    return fail("cannot set a TLS session for QUIC up for early data");
+  }
   if (ngtcp2_crypto_ossl_ctx_new(&context_, ssl) != 0) {
     context_ = nullptr;
     return fail("cannot make a TLS context for QUIC");
@@ -91,7 +94,7 @@ int TlsSession::advance() {
   // A packet that could not be decrypted may have left an error, which TLS would take for its own.
   ERR_clear_error();
   if (ngtcp2_conn_get_handshake_completed(*conn_) == 0) {
-    const int result = SSL_do_handshake(ssl);
+    const int result = crypto::do_handshake(ssl);
     if (result <= 0) {
       switch (SSL_get_error(ssl, result)) {
         case SSL_ERROR_WANT_READ:
