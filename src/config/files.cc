@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "crypto/certificates.h"
+#include "crypto/ech.h"
 #include "net/socket.h"
 
 namespace pqedge::config {
@@ -69,6 +70,22 @@ void check_place(const std::string& key, const std::string& file, Problems& out)
   if (!parent.empty()) check_directory(key, parent, out);
 }
 
+// Clients take a new key (retry_configs) only from who has a certificate for the public name.
+void check_ech(const crypto::TlsSettings& tls, Problems& out) {
+  const Problems found = crypto::check_files(tls.ech, tls.strict_key_files);
+  out.insert(out.end(), found.begin(), found.end());
+  if (!found.empty() || tls.ech.key_files.empty() || tls.certificates.empty()) return;
+  const auto store = crypto::CertificateStore::load(
+      tls.certificates, {.strict_keys = tls.strict_key_files, .warn = false});
+  if (!store || (*store)->covers(tls.ech.public_name)) return;
+  out.push_back({.key = "tls.ech.public_name",
+                 .what = std::format("{} is in no certificate: a client that comes with an old key "
+                                     "cannot be given the new one",
+                                     in_quotes(tls.ech.public_name)),
+                 .hint = "add a [[certificate]] for it",
+                 .warning = true});
+}
+
 }  // namespace
 
 Problems check_files(const Configuration& configuration) {
@@ -77,6 +94,7 @@ Problems check_files(const Configuration& configuration) {
   for (size_t i = 0; i < edge.tls.certificates.size(); ++i) {
     check_certificate(edge.tls.certificates[i], edge.tls.strict_key_files, i, out);
   }
+  check_ech(edge.tls, out);
   check_place("logging.access", edge.logs.access_file, out);
   check_place("logging.error", edge.logs.error_file, out);
   check_place("admin.control_socket", configuration.admin.control_socket, out);

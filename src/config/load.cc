@@ -13,6 +13,7 @@
 #include "config/files.h"
 #include "config/reader.h"
 #include "config/report.h"
+#include "config/section_readers.h"
 #include "config/sections.h"
 #include "edge/validate.h"
 #include "net/socket.h"
@@ -161,6 +162,20 @@ Result<Configuration> load_file(const std::string& path) {
   const std::filesystem::path absolute = std::filesystem::absolute(path, code);
   if (code) return fail_errno(code.value(), "{}: cannot find its directory", path);
   return parse(*text, path, absolute.parent_path().string());
+}
+
+crypto::ProviderSettings load_providers(const std::string& path) {
+  crypto::ProviderSettings out;
+  if (path.empty()) return out;
+  const auto text = read_file(path);
+  const auto document = text ? parse_document(*text) : parse_document("");
+  if (!document) return out;
+  std::error_code code;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, code);
+  Reading reading{.base_dir = absolute.parent_path().string()};
+  Table root(reading, &*document, "");
+  root.table("crypto", [&](Table& t) { read_crypto(t, out); });
+  return reading.problems.empty() ? out : crypto::ProviderSettings{};
 }
 
 std::vector<std::string> known_keys() {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "crypto/handles.h"
+#include "crypto/providers.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -77,7 +78,7 @@ Result<std::vector<const Group*>> resolve_groups(const std::vector<std::string>&
   if (setting.empty()) return fail("the list of groups is empty; \"compatible\" is the usual one");
   if (setting.size() == 1 && !preset(setting.front()).empty()) {
     for (const uint16_t id : preset(setting.front())) groups.push_back(find_group(id));
-    return groups;
+    return usable_groups(std::move(groups));
   }
   for (const std::string& name : setting) {
     if (!preset(name).empty()) {

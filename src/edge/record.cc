@@ -21,6 +21,15 @@ const counters::Histogram& duration_histogram(http::Version version) {
   return histograms[static_cast<size_t>(version)];
 }
 
+std::string_view ech_text(net::EchUse use) {
+  switch (use) {
+    case net::EchUse::none: return {};
+    case net::EchUse::accepted: return "accepted";
+    case net::EchUse::refused: return "refused";
+  }
+  return {};
+}
+
 }  // namespace
 
 // `end` is empty for an answer that went out whole, else why it did not.

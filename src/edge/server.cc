@@ -152,6 +152,10 @@ Result<std::string> Server::reload() {
   if (settings->workers != current_->settings.workers) {
     notes += "; server.workers changes with a restart";
   }
+  if (settings->crypto != current_->settings.crypto) {
+    notes += "; the section crypto changes with a restart";
+    settings->crypto = current_->settings.crypto;  // said with each reload until then
+  }
   if (settings->logs.queue != current_->settings.logs.queue) {
     notes += "; logging.queue changes with a restart";
   }

@@ -11,8 +11,12 @@
 
 #include "base/version.h"
 #include "config/load.h"
+#include "crypto/providers.h"
 #include "crypto/kernel_tls.h"
 #include "edge/server.h"
+#include "programs/pqedge/ech_keys.h"
+#include "programs/pqedge/explain.h"
+#include "programs/pqedge/probe.h"
 #include "programs/pqedge/serve.h"
 
 namespace {
@@ -25,7 +29,17 @@ void print_version() {
   std::printf("ngtcp2 %s\n", ngtcp2_version(0)->version_str);
   std::printf("nghttp3 %s\n", nghttp3_version(0)->version_str);
   std::printf("nghttp2 %s\n", nghttp2_version(0)->version_str);
+  const auto report = pqedge::crypto::provider_report();
+  for (const std::string& line : report.lines) std::printf("%s\n", line.c_str());
+  for (const std::string& line : report.alarms) std::printf("%s\n", line.c_str());
   std::printf("%s\n", pqedge::crypto::describe(pqedge::crypto::kernel_tls()).c_str());
+}
+
+// Before anything of OpenSSL is fetched: the FIPS provider could not take its place any more.
+bool start_crypto(const std::string& config) {
+  const auto started = pqedge::crypto::start_providers(pqedge::config::load_providers(config));
+  if (!started) std::fprintf(stderr, "pqedge: %s\n", started.error().message.c_str());
+  return started.has_value();
 }
 
 int check(const std::string& file) {
@@ -65,10 +79,27 @@ int main(int argc, char** argv) {
   std::string file;
   auto* check_command = app.add_subcommand("check", "Check a configuration without starting.");
   check_command->add_option("FILE", file, "The configuration file.")->required();
+  pqedge::EchKeysCommand ech_keys(app);
   auto* version_command = app.add_subcommand("version", "Print versions and end.");
   auto* example_command = app.add_subcommand("example-config", "Print a commented configuration.");
 
+  pqedge::ExplainOptions explained;
+  auto* explain_command =
+      app.add_subcommand("explain", "Say which route takes a request, and why no other does.");
+  explain_command->add_option("-c,--config", explained.config, "The configuration file.");
+  explain_command->add_option("METHOD", explained.method, "As in GET.")->required();
+  explain_command->add_option("URL", explained.url, "As in https://www.example.com/path.")
+      ->required();
+  explain_command->add_option("-H,--header", explained.fields, "A field, 'Name: value'; repeatable.");
+  explain_command->add_option("--client", explained.client, "The client's IP address.")
+      ->capture_default_str();
+
+  pqedge::ProbeCommand probe;
+  pqedge::declare_probe(app, probe);
+
   CLI11_PARSE(app, argc, argv);
+  if (const auto status = ech_keys.run()) return *status;
+  if (!start_crypto(*check_command ? file : options.config)) return 1;
   if (ngtcp2_crypto_ossl_init() != 0) {
     std::fprintf(stderr, "pqedge: the TLS library has no QUIC support\n");
     return 1;
@@ -83,5 +114,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (*check_command) return check(file);
+  if (*explain_command) return pqedge::explain(explained);
+  if (*probe.app) return pqedge::run_probe(probe);
   return pqedge::serve(options);
 }

@@ -16,6 +16,7 @@ struct TextField {
   std::string_view AccessRecord::* member;
   uint16_t most;
   std::string_view json;  // what comes before the value in the line
+  bool optional = false;  // left out where it is empty
 };
 constexpr TextField kTexts[] = {
     {&AccessRecord::request_id, 128, ",\"request_id\":\""},
@@ -26,8 +27,8 @@ constexpr TextField kTexts[] = {
     {&AccessRecord::cipher, 64, ",\"cipher\":\""},
     {&AccessRecord::signature, 48, ",\"signature\":\""},
     {&AccessRecord::sni, 255, ",\"sni\":\""},
-    {&AccessRecord::ech, 16, ",\"ech\":\""},
-    {&AccessRecord::outer_sni, 255, ",\"outer_sni\":\""},
+    {&AccessRecord::ech, 16, ",\"ech\":\"", true},
+    {&AccessRecord::outer_sni, 255, ",\"outer_sni\":\"", true},
     {&AccessRecord::http_version, 16, ",\"http_version\":\""},
     {&AccessRecord::method, 64, ",\"method\":\""},
     {&AccessRecord::host, 255, ",\"host\":\""},
@@ -152,6 +153,7 @@ void append_access_line(std::string& out, std::span<const uint8_t> packed) {
   out += '"';
   for (size_t i = 0; i < kTextCount; ++i) {
     const TextField& field = kTexts[i];
+    if (field.optional && p.lengths[i] == 0) continue;
     append_text(out, field, at, p.lengths[i]);
     at += std::min<size_t>(p.lengths[i], field.most);
     // Numbers stand beside the texts that they belong to.

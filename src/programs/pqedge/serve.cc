@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "config/load.h"
 #include "crypto/certificates.h"
+#include "crypto/providers.h"
 #include "crypto/kernel_tls.h"
 #include "edge/server.h"
 #include "jobs/demo_backend.h"
@@ -95,6 +96,9 @@ class Process final : private net::EventSource {
     log::set_level(first->edge.logs.level);
     for (const std::string& w : first->warnings) log::warning("config", "{}", w);
     log::info("server", "{} descriptors may be open", descriptors);
+    const crypto::ProviderReport report = crypto::provider_report();
+    for (const std::string& line : report.lines) log::info("crypto", "{}", line);
+    for (const std::string& line : report.alarms) log::error("crypto", "{}", line);
     log::info("tls", "{}", crypto::describe(crypto::kernel_tls()));
     options.loader = [this]() -> Result<edge::Settings> {
       auto c = load();
