@@ -13,6 +13,9 @@ namespace pqedge::config {
 void read_ech(Table& t, crypto::EchSettings& s);
 void read_crypto(Table& t, crypto::ProviderSettings& s);
 
+// section_stapling.cc
+void read_stapling(Table& t, crypto::TlsSettings& s);
+
 // section_policy.cc
 void read_policy(Table& t, crypto::TlsSettings& s);
 void read_host_policy(Table& t, size_t index, const crypto::TlsSettings& base,

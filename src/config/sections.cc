@@ -69,6 +69,7 @@ void read_tls(Table& t, crypto::TlsSettings& s) {
   t.read("session_tickets", s.session_tickets);
   t.duration("ticket_lifetime", s.ticket_lifetime);
   t.duration("handshake_timeout", s.handshake_timeout);
+  read_stapling(t, s);
 }
 
 void read_certificate(Table& t, crypto::CertificateSettings& s) {
@@ -77,6 +78,7 @@ void read_certificate(Table& t, crypto::CertificateSettings& s) {
   t.path("chain", s.chain_file);
   t.path("key", s.key_file);
   t.read("default", s.is_default);
+  t.path("sct_file", s.sct_file);
 }
 
 void add_server(Table& t, const std::string& path, const std::string& text,

@@ -7,6 +7,7 @@
 #include "crypto/groups.h"
 #include "crypto/handles.h"
 #include "crypto/providers.h"
+#include "crypto/stapling_validate.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -187,6 +188,7 @@ Problems validate(const TlsSettings& settings) {
                  kMaxTicketLifetime);
   check_duration(problems, "tls.handshake_timeout", settings.handshake_timeout,
                  kMinHandshakeTimeout, kMaxHandshakeTimeout);
+  validate_stapling(settings, problems);
   return problems;
 }
 
