@@ -4,12 +4,14 @@
 #include <charconv>
 #include <cmath>
 #include <format>
+#include <iterator>
 #include <map>
 #include <string_view>
 
 #include "base/counters.h"
 #include "base/text.h"
 #include "record/process_metrics.h"
+#include "record/published_series.h"
 
 namespace pqedge::record {
 namespace {
@@ -111,7 +113,9 @@ Families collect() {
       for (Bucket& b : entry.second.buckets) b.count = below += b.count;
     }
   }
-  for (ProcessSeries& s : process_series()) {
+  std::vector<ProcessSeries> more = process_series();
+  std::ranges::move(published_series(), std::back_inserter(more));
+  for (ProcessSeries& s : more) {
     Family& f = families[s.name];
     f.help = std::move(s.help);
     f.type = s.kind == Kind::gauge ? "gauge" : "counter";
