@@ -21,7 +21,22 @@ Result<std::unique_ptr<QuicListener>> QuicListener::create(Worker& worker,
       http3::Listener::create(worker.loop(), std::move(options), snapshot->contexts(), *l);
   if (!listener) return std::unexpected(listener.error());
   l->listener_ = std::move(*listener);
+  l->update_passthrough();
   return l;
+}
+
+// Once there it stays: connections that are passed on outlive the configuration that began them.
+void QuicListener::update_passthrough() {
+  if (passthrough_ != nullptr) {
+    passthrough_->update(view_);
+  } else if (view_->passes_on(PassthroughTransport::udp)) {
+    passthrough_ = std::make_unique<UdpPassthrough>(worker_, *listener_, view_);
+  }
+}
+
+void QuicListener::stop_accepting() {
+  listener_->stop_accepting();
+  if (passthrough_ != nullptr) passthrough_->stop_accepting();
 }
 
 void QuicListener::update(std::shared_ptr<const ListenerView> view) {
@@ -29,6 +44,7 @@ void QuicListener::update(std::shared_ptr<const ListenerView> view) {
   const SnapshotRef snapshot = worker_.snapshot();
   listener_->update(snapshot->contexts(), snapshot->shared().limits,
                     snapshot->shared().settings.quic);
+  update_passthrough();
 }
 
 http3::Acceptor::Verdict QuicListener::admit(const net::Address&) {
@@ -39,6 +55,8 @@ http::ServerConnectionHandler& QuicListener::on_http3_connection(
     std::unique_ptr<http::ServerConnection> connection, const net::ConnectionFacts&) {
   return ClientConnection::adopt(worker_, view_, std::move(connection));
 }
+
+void QuicListener::on_handshake_confirmed() { worker_.handshake_confirmed(); }
 
 bool QuicListener::is_live(const quic::Owner& owner) { return worker_.is_here(owner); }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "edge/listener_view.h"
+#include "edge/udp_passthrough.h"
 #include "wire/http3/listener.h"
 
 namespace pqedge::edge {
@@ -21,22 +22,31 @@ class QuicListener final : private http3::Acceptor {
   void receive_handed_over(const quic::ReceivedDatagram& datagram) {
     listener_->receive_handed_over(datagram);
   }
-  void stop_accepting() { listener_->stop_accepting(); }
-  size_t connections() const { return listener_->connections(); }
+  void stop_accepting();
+  // Those that are passed on too.
+  size_t connections() const {
+    return listener_->connections() + (passthrough_ != nullptr ? passthrough_->flows() : 0);
+  }
+  void cut_passthrough(std::string_view why) {
+    if (passthrough_ != nullptr) passthrough_->cut(why);
+  }
 
  private:
   QuicListener(Worker& worker, std::shared_ptr<const ListenerView> view)
       : worker_(worker), view_(std::move(view)) {}
+  void update_passthrough();
   Verdict admit(const net::Address& peer) override;
   http::ServerConnectionHandler& on_http3_connection(
       std::unique_ptr<http::ServerConnection> connection,
       const net::ConnectionFacts& facts) override;
+  void on_handshake_confirmed() override;
   bool is_live(const quic::Owner& owner) override;
   void hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) override;
 
   Worker& worker_;
   std::shared_ptr<const ListenerView> view_;
   std::unique_ptr<http3::Listener> listener_;
+  std::unique_ptr<UdpPassthrough> passthrough_;  // from the first view on that passes something on
 };
 
 }  // namespace pqedge::edge

@@ -30,7 +30,8 @@ Worker::Worker(Shared& shared, uint16_t index, uint32_t workers, std::unique_ptr
       index_(index),
       loop_(std::move(loop)),
       backends_(*loop_, shared.servers, workers),
-      clear_retired_([](void* self) { static_cast<Worker*>(self)->clear_retired(); }, this) {}
+      clear_retired_([](void* self) { static_cast<Worker*>(self)->clear_retired(); }, this),
+      resume_waiting_([](void* self) { static_cast<Worker*>(self)->resume_waiting(); }, this) {}
 
 Worker::~Worker() = default;
 
@@ -107,6 +108,8 @@ void Worker::drain(Nanos linger) {
 
 void Worker::close_connections() {
   connections_.for_each([](ClientConnection& c) { c.close_now(); });
+  for (auto& [key, listener] : quic_) listener->cut_passthrough("cut at shutdown");
+  for (auto& listener : closing_quic_) listener->cut_passthrough("cut at shutdown");
 }
 
 Exchange& Worker::new_exchange(http::ServerStream& stream, const ListenerView& listener) {
@@ -137,6 +140,19 @@ void Worker::clear_retired() {
     }
     free_.push_front(e);
     ++free_count_;
+  }
+}
+
+void Worker::resume_waiting() {
+  IntrusiveList<Exchange, HandshakeTag> batch;
+  batch.splice_back(waiting_);
+  while (!batch.empty()) {
+    Exchange& e = batch.pop_front();
+    if (e.facts().handshake_pending) {
+      waiting_.push_back(e);
+    } else {
+      e.resume();
+    }
   }
 }
 
