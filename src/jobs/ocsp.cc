@@ -67,6 +67,31 @@ constexpr std::string_view kMustStaple =
 
 }  // namespace
 
+std::optional<OcspNews> cached_response(const crypto::OcspSettings& settings,
+                                        const OcspSubject& subject) {
+  const std::string file = ocsp_cache_file(settings.cache_dir, subject.fingerprint);
+  if (file.empty()) return std::nullopt;
+  const auto kept = Storage::read(file);
+  if (!kept) {
+    if (kept.error().code != ENOENT) log::warning("ocsp", "{}", kept.error().message);
+    return std::nullopt;
+  }
+  const auto answer = crypto::read_ocsp_response(as_bytes(*kept), subject.leaf.get(),
+                                                 subject.issuer.get(), unix_now());
+  if (!answer || answer->status != crypto::OcspStatus::good) {
+    log::info("ocsp", "{}: the response in {} is of no use: {}", subject.label, file,
+              answer ? "it does not say \"good\"" : answer.error().message);
+    return std::nullopt;
+  }
+  return OcspNews{.id = subject.id,
+                  .fingerprint = subject.fingerprint,
+                  .response = *kept,
+                  .this_update = answer->this_update,
+                  .valid_until = answer->valid_until,
+                  .timestamps = answer->timestamps,
+                  .status = "good"};
+}
+
 struct OcspJob::Entry {
   OcspSubject subject;
   std::string request;
@@ -166,21 +191,14 @@ void OcspJob::begin(const EntryRef& entry) {
 }
 
 bool OcspJob::take_from_cache(const EntryRef& entry) {
-  const std::string file = cache_file(*entry);
-  if (file.empty()) return false;
-  const auto kept = Storage::read(file);
-  if (!kept) {
-    if (kept.error().code != ENOENT) log::warning("ocsp", "{}", kept.error().message);
-    return false;
-  }
-  const auto answer = crypto::read_ocsp_response(as_bytes(*kept), entry->subject.leaf.get(),
-                                                 entry->subject.issuer.get(), unix_now());
-  if (!answer || answer->status != crypto::OcspStatus::good) {
-    log::info("ocsp", "{}: the response in {} is of no use: {}", entry->subject.label, file,
-              answer ? "it does not say \"good\"" : answer.error().message);
-    return false;
-  }
-  on_good(entry, *kept, *answer);
+  const auto kept = cached_response(settings_, entry->subject);
+  if (!kept) return false;
+  crypto::OcspAnswer answer;
+  answer.status = crypto::OcspStatus::good;
+  answer.this_update = kept->this_update;
+  answer.valid_until = kept->valid_until;
+  answer.timestamps = kept->timestamps;
+  on_good(entry, kept->response, answer);
   return true;
 }
 
@@ -344,6 +362,7 @@ void OcspJob::report(Entry& entry) {
   tell_({.id = entry.subject.id,
          .fingerprint = entry.subject.fingerprint,
          .response = entry.response,
+         .this_update = entry.this_update,
          .valid_until = entry.valid_until,
          .timestamps = entry.timestamps,
          .status = entry.status,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -33,12 +34,17 @@ struct OcspNews {
   std::string id;
   std::string fingerprint;
   std::string response;     // DER; empty: nothing may be sent
-  int64_t valid_until = 0;  // Unix seconds
+  int64_t this_update = 0;  // Unix seconds
+  int64_t valid_until = 0;
   std::string timestamps;   // within the response
   std::string status;       // "good", "revoked", "unknown"; empty: none was heard yet
   std::string error;        // of the last question, empty when it was answered well
   int64_t next_question = 0;  // Unix seconds; 0: none is planned
 };
+
+// What is in the cache for it, if that is good and in force. From any thread.
+std::optional<OcspNews> cached_response(const crypto::OcspSettings& settings,
+                                        const OcspSubject& subject);
 
 // Lives on the web thread, and is destroyed once that has ended.
 class OcspJob {
