@@ -27,7 +27,13 @@ AccessRecord usual() {
   r.group = "X25519MLKEM768";
   r.cipher = "TLS_AES_256_GCM_SHA384";
   r.sni = "a.test";
+  r.signature = "mldsa65";
   r.resumed = true;
+  r.early_data = true;
+  r.hello_retry = true;
+  r.handshake = 1'234'567;
+  r.handshake_in = 1'500;
+  r.handshake_out = 17'000;
   r.http_version = "HTTP/3";
   r.method = "GET";
   r.host = "a.test";
@@ -60,7 +66,13 @@ TEST(AccessLine, IsOneJsonObjectWithEveryField) {
   EXPECT_EQ(j["group"], "X25519MLKEM768");
   EXPECT_EQ(j["cipher"], "TLS_AES_256_GCM_SHA384");
   EXPECT_EQ(j["sni"], "a.test");
+  EXPECT_EQ(j["signature"], "mldsa65");
   EXPECT_EQ(j["resumed"], true);
+  EXPECT_EQ(j["early_data"], true);
+  EXPECT_EQ(j["hello_retry"], true);
+  EXPECT_DOUBLE_EQ(j["handshake_ms"].get<double>(), 1.234);
+  EXPECT_EQ(j["handshake_bytes_in"], 1'500);
+  EXPECT_EQ(j["handshake_bytes_out"], 17'000);
   EXPECT_EQ(j["http_version"], "HTTP/3");
   EXPECT_EQ(j["method"], "GET");
   EXPECT_EQ(j["host"], "a.test");

@@ -58,6 +58,19 @@ TEST(Metrics, HistogramsAreCumulatedInTheOrderOfTheirBounds) {
   EXPECT_EQ(lines[18], "test_duration_seconds_count{route=\"a\"} 5");
 }
 
+TEST(Metrics, HistogramsOfBytesSumBytes) {
+  const counters::SizeHistogram h("test_size_bytes", "Sizes.", {{"direction", "in"}});
+  for (const uint64_t bytes : {1ul, 256ul, 257ul, 17'000ul, 1'000'000ul}) h.observe(bytes);
+  const auto lines = lines_of("test_size_bytes");
+  ASSERT_EQ(lines.size(), 2 + counters::SizeHistogram::kBounds.size() + 1 + 2);
+  EXPECT_EQ(lines[2], "test_size_bytes_bucket{direction=\"in\",le=\"256\"} 2");
+  EXPECT_EQ(lines[3], "test_size_bytes_bucket{direction=\"in\",le=\"512\"} 3");
+  EXPECT_EQ(lines[14], "test_size_bytes_bucket{direction=\"in\",le=\"65536\"} 4");
+  EXPECT_EQ(lines[15], "test_size_bytes_bucket{direction=\"in\",le=\"+Inf\"} 5");
+  EXPECT_EQ(lines[16], "test_size_bytes_sum{direction=\"in\"} 1017514");
+  EXPECT_EQ(lines[17], "test_size_bytes_count{direction=\"in\"} 5");
+}
+
 TEST(Metrics, SeriesOfOneNameStandTogether) {
   const counters::Counter a("test_family_total", "F.", {{"x", "1"}});
   const counters::Counter between("test_family_total_other", "G.");
