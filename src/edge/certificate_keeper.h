@@ -3,9 +3,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "crypto/certificates.h"
@@ -31,18 +31,26 @@ class CertificateKeeper {
   // Exchanges `old` for a changed copy of it (what is stapled). False, and nothing is done, when
   // `old` is no longer the one in use.
   bool update(const crypto::CertificateRef& old, crypto::CertificateRef changed);
-  // All of a prefix are exchanged for these (a reload). Publishes nothing if nothing changed.
+  // All whose id begins with `prefix` are exchanged for these, which come first from then on (a
+  // reload). One whose content is the same stays as it is, with what is stapled to it.
   void replace_all(std::string_view prefix, std::vector<crypto::CertificateRef> certificates);
+  // The store that this would make: for contexts that are made before it is certain.
+  std::shared_ptr<const crypto::CertificateStore> with(
+      std::string_view prefix, const std::vector<crypto::CertificateRef>& certificates) const;
   crypto::CertificateRef find(const std::string& id) const;  // null: there is none
   std::vector<crypto::CertificateRef> all() const;
   // Called for each present certificate at once, then for each change.
   void observe(Observer observer);
   // Hands out now what waits for the end of the turn: before a Resume that counts on it.
   void publish_now();
+  // Never null; empty as long as there is no certificate.
   std::shared_ptr<const crypto::CertificateStore> store() const { return store_; }
 
  private:
+  std::vector<crypto::CertificateRef> merged(
+      std::string_view prefix, const std::vector<crypto::CertificateRef>& certificates) const;
   void changed(const std::string& id, const crypto::CertificateRef& now);
+  void publish_soon();
 
   net::Loop& loop_;
   Publish publish_;
