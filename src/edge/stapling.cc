@@ -169,8 +169,8 @@ void Stapling::ask(const std::string& id, const crypto::Certificate& certificate
                             .must_staple = must_staple};
   if (item.ocsp.response.empty() && subject.issuer != nullptr) {
     if (auto kept = jobs::cached_response(ocsp_settings_, subject)) {
+      subject.kept = std::make_shared<const jobs::OcspNews>(*kept);
       item.ocsp = std::move(*kept);
-      report_timestamps(item, certificate);
     }
   }
   if (web() == nullptr) return;

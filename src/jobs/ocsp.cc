@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <format>
+#include <utility>
 
 #include "base/counters.h"
 #include "base/log.h"
@@ -187,19 +188,15 @@ void OcspJob::begin(const EntryRef& entry) {
     return;
   }
   entry->request = std::move(*request);
-  if (!take_from_cache(entry)) ask(entry);
-}
-
-bool OcspJob::take_from_cache(const EntryRef& entry) {
-  const auto kept = cached_response(settings_, entry->subject);
-  if (!kept) return false;
-  crypto::OcspAnswer answer;
-  answer.status = crypto::OcspStatus::good;
-  answer.this_update = kept->this_update;
-  answer.valid_until = kept->valid_until;
-  answer.timestamps = kept->timestamps;
-  on_good(entry, kept->response, answer);
-  return true;
+  if (const auto kept = std::exchange(entry->subject.kept, nullptr)) {
+    const crypto::OcspAnswer answer{.status = crypto::OcspStatus::good,
+                                    .this_update = kept->this_update,
+                                    .valid_until = kept->valid_until,
+                                    .timestamps = kept->timestamps};
+    on_good(entry, kept->response, answer);
+  } else {
+    ask(entry);
+  }
 }
 
 void OcspJob::ask(const EntryRef& entry) {

@@ -18,6 +18,8 @@
 
 namespace pqedge::jobs {
 
+struct OcspNews;
+
 // A certificate that wants a response.
 struct OcspSubject {
   std::string id;           // the keeper's
@@ -27,6 +29,7 @@ struct OcspSubject {
   crypto::X509Ptr issuer;  // null: not known, and nothing can be checked
   std::vector<std::string> responders;
   bool must_staple = false;
+  std::shared_ptr<const OcspNews> kept;  // of cached_response(), may be null
 };
 
 // What there is for a certificate now.
@@ -66,7 +69,6 @@ class OcspJob {
   using EntryRef = std::shared_ptr<Entry>;
 
   void begin(const EntryRef& entry);
-  bool take_from_cache(const EntryRef& entry);
   void ask(const EntryRef& entry);
   void send(const EntryRef& entry, bool post);
   void on_answer(const EntryRef& entry, bool post, WebAnswer answer);
