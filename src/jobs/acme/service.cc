@@ -120,10 +120,15 @@ Result<Service::Changes> Service::configure(std::shared_ptr<const Settings> sett
     }
   }
   count_names();
-  if (settings->on()) start_threads();
+  if (running_ && settings->on()) start_threads();
   changed_.notify_all();
   asked_.notify_all();
   return changes;
+}
+
+void Service::begin() {
+  running_ = true;
+  if (settings_ != nullptr && settings_->on()) start_threads();
 }
 
 void Service::start_threads() {
@@ -139,13 +144,17 @@ void Service::start_threads() {
   start("acme/time", &Service::keep_time);
 }
 
-void Service::stop() {
+void Service::finish() {
   {
     const std::scoped_lock lock(mutex_, gate_mutex_);
     stop_.store(true, std::memory_order_relaxed);
   }
   changed_.notify_all();
   asked_.notify_all();
+}
+
+void Service::stop() {
+  finish();
   for (std::thread& t : threads_) t.join();
   threads_.clear();
 }

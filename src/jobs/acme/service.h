@@ -37,10 +37,14 @@ class Service {
   };
   Result<Changes> configure(std::shared_ptr<const Settings> settings);
 
+  // From here on the threads run. Before, nobody is called.
+  void begin();
+
   // A client asks for a name that no certificate covers. False: it will not get one now. Any thread.
   bool request(std::string_view host, OnDemandGate::Wake wake);
 
-  void stop();  // waits for the threads, at most as long as one of their steps
+  void finish();  // begins nothing new, and does not wait
+  void stop();    // waits for the threads, at most as long as one of their steps
 
  private:
   void start_threads();
@@ -68,6 +72,7 @@ class Service {
   OnDemandSettings gate_settings_;
   uint64_t requests_ = 0;
 
+  bool running_ = false;
   std::vector<std::thread> threads_;
 };
 
