@@ -9,8 +9,11 @@
 #include <format>
 #include <system_error>
 
+#include "config/files_tls.h"
 #include "crypto/certificates.h"
 #include "crypto/ech.h"
+#include "crypto/stapling_validate.h"
+#include "jobs/acme/validate.h"
 #include "net/socket.h"
 
 namespace pqedge::config {
@@ -95,6 +98,9 @@ Problems check_files(const Configuration& configuration) {
     check_certificate(edge.tls.certificates[i], edge.tls.strict_key_files, i, out);
   }
   check_ech(edge.tls, out);
+  for (Problem& p : check_tls_files(edge)) out.push_back(std::move(p));
+  crypto::check_stapling_files(edge.tls, out);
+  for (Problem& p : acme::check_files(edge.acme)) out.push_back(std::move(p));
   check_place("logging.access", edge.logs.access_file, out);
   check_place("logging.error", edge.logs.error_file, out);
   check_place("admin.control_socket", configuration.admin.control_socket, out);

@@ -113,7 +113,7 @@ class BackendTlsHandler {
 };
 
 struct BackendTlsStreamOptions {
-  SSL_CTX* context = nullptr;  // of make_context()
+  std::shared_ptr<SSL_CTX> context;  // of make_context()
   std::shared_ptr<const BackendTls> tls;
   net::Address address;                       // what a certificate is held to without a name
   std::shared_ptr<BackendSessions> sessions;
@@ -122,8 +122,8 @@ struct BackendTlsStreamOptions {
 };
 
 // A TLS client stream over a connecting socket. The stream's handler hears on_connected() when the
-// handshake is done, and on_stream_error() where the TCP connection fails. `handler`, the context and
-// `learned` must outlive it. The caller runs the timers.
+// handshake is done, and on_stream_error() where the TCP connection fails. `handler` and `learned`
+// must outlive it. The caller runs the timers.
 std::unique_ptr<net::Stream> make_tls_client_stream(net::Loop& loop, net::Fd fd,
                                                     BackendTlsStreamOptions options,
                                                     BackendTlsHandler& handler);

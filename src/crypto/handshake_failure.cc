@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/counters.h"
+#include "crypto/client_authority.h"
 #include "crypto/handles.h"
 #include "crypto/tls.h"
 
@@ -21,6 +22,8 @@ enum class Kind : uint8_t {
   protocol,
   server_name,
   classical,
+  no_client_certificate,
+  bad_client_certificate,
   bad_hello,
   client_alert,
   bad_record,
@@ -45,6 +48,8 @@ constexpr KindText kKinds[] = {
     {"no_application_protocol", "no application protocol (ALPN) in common"},
     {"bad_server_name", "the server name (SNI) is not a host name, or changed after a retry"},
     {"classical", "the client offers no post-quantum group that is served, and the policy refuses it"},
+    {"no_client_certificate", "the client showed no certificate, which the policy requires"},
+    {"bad_client_certificate", "the client's certificate is not accepted"},
     {"bad_hello", "the ClientHello is malformed"},
     {"client_alert", "the client sent an alert"},
     {"bad_record", "a record or message that cannot be decrypted or read"},
@@ -77,6 +82,8 @@ constexpr ReasonKind kReasons[] = {
     {SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM, Kind::signature},
     {SSL_R_NO_SHARED_SIGNATURE_ALGORITHMS, Kind::signature},
     {SSL_R_NO_APPLICATION_PROTOCOL, Kind::protocol},
+    {SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE, Kind::no_client_certificate},
+    {SSL_R_CERTIFICATE_VERIFY_FAILED, Kind::bad_client_certificate},
     {SSL_R_BAD_EXTENSION, Kind::bad_hello},
     {SSL_R_BAD_KEY_SHARE, Kind::bad_hello},
     {SSL_R_LENGTH_MISMATCH, Kind::bad_hello},
@@ -107,6 +114,7 @@ Kind kind_of_verdict(HelloVerdict verdict) {
       return Kind::classical;
     case HelloVerdict::none:
     case HelloVerdict::accepted:
+    case HelloVerdict::policy_failed:
       break;
   }
   return Kind::other;
@@ -155,6 +163,9 @@ Error handshake_failure(const SessionState& state, bool closed) {
   failure_counters.by_kind[index].add();
   std::string text(kKinds[index].text);
   const char* reason = error == 0 ? nullptr : ERR_reason_error_string(error);
+  if (kind == Kind::bad_client_certificate && state.verify_error != 0) {
+    text.append(": ").append(verify_failure(state.verify_error));
+  }
   if (!closed && reason != nullptr) text.append(" (").append(reason).append(")");
   ERR_clear_error();
   return Error{std::move(text), 0};

@@ -7,8 +7,13 @@
 namespace pqedge::crypto {
 namespace {
 
+// Where a word begins so: not in the name of a file.
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
+    if (at > 0 && text[at - 1] != ' ') {
+      at += from.size() - to.size();  // goes on after what was found
+      continue;
+    }
     text.replace(at, from.size(), to);
   }
 }

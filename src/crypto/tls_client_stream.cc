@@ -166,7 +166,7 @@ bool TlsClientStream::begin() {
   began_ = monotonic_now();
   if (options_.context == nullptr) return false;
   clear_errors();
-  ssl_.reset(SSL_new(options_.context));
+  ssl_.reset(SSL_new(options_.context.get()));
   BIO* bio = ssl_ == nullptr ? nullptr : socket_.make_bio();
   if (bio == nullptr) return false;
   SSL_set_bio(ssl_.get(), bio, bio);

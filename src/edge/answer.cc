@@ -12,6 +12,7 @@ namespace {
 std::string_view explain(uint16_t status) {
   switch (status) {
     case 400: return "The request could not be understood.";
+    case 403: return "This address is not for everyone, and not for you as you came.";
     case 404: return "Nothing is served at this address.";
     case 405: return "This method is not allowed.";
     case 408: return "The request took too long to arrive.";

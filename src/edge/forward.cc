@@ -67,7 +67,9 @@ void Exchange::on_backend_failed(upstream::Failure why, std::string_view detail)
   switch (why) {
     case upstream::Failure::no_capacity: answer(503, arena_.copy(detail)); return;
     case upstream::Failure::connect_timeout: answer(504, "connect to the backend timed out"); return;
-    case upstream::Failure::connect_failed: answer(502, arena_.copy(detail)); return;
+    case upstream::Failure::connect_failed:
+    case upstream::Failure::tls_failed: answer(502, arena_.copy(detail)); return;
+    case upstream::Failure::tls_timeout: answer(504, arena_.copy(detail)); return;
   }
 }
 

@@ -56,7 +56,8 @@ void Exchange::record(std::string_view end) {
   line.ech = ech_text(connection.ech);
   line.outer_sni = connection.outer_sni;
   line.resumed = connection.resumed;
-  line.early_data = connection.early_data;
+  if (connection.client != nullptr) line.client_subject = connection.client->subject;
+  line.early_data = early_data_;
   line.hello_retry = connection.hello_retry;
   if (connection.secure()) line.handshake = connection.handshake_time;
   line.handshake_in = connection.handshake_in;
@@ -73,6 +74,8 @@ void Exchange::record(std::string_view end) {
     line.connect = connect_time_;
     line.pool = snapshot_->pool(plan_->pool).settings().name;
     if (lease_.server() != nullptr) line.backend = lease_.server()->name;
+    line.backend_tls_version = lease_.tls().version;
+    line.backend_group = lease_.tls().group;
   }
   if (first_byte_ != 0) line.first_byte = first_byte_ - began_;
   line.route = plan_->name;

@@ -50,8 +50,9 @@ Result<void> Server::check(Settings settings, bool ports) {
   auto snapshot = Snapshot::build(std::move(settings), nullptr);
   if (!snapshot) return std::unexpected(snapshot.error());
   if (!(*snapshot)->certificates) return {};
-  auto contexts = crypto::ServerContexts::create((*snapshot)->settings.tls,
-                                                 (*snapshot)->certificates, std::move(tickets));
+  auto contexts =
+      crypto::ServerContexts::create((*snapshot)->settings.tls, (*snapshot)->certificates,
+                                     std::move(tickets), nullptr, (*snapshot)->policies);
   if (!contexts) return std::unexpected(contexts.error());
   return {};
 }
@@ -121,7 +122,7 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
   if (snapshot->certificates) {
     for (auto& c : contexts) {
       auto made = crypto::ServerContexts::create(snapshot->settings.tls, snapshot->certificates,
-                                                 shared_.tickets, keylog);
+                                                 shared_.tickets, keylog, snapshot->policies);
       if (!made) return std::unexpected(made.error());
       c = std::move(*made);
     }

@@ -45,6 +45,7 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
     if (!store) return std::unexpected(store.error());
     s->certificates = std::move(*store);
   }
+  if (auto ok = s->load_tls(); !ok) return std::unexpected(ok.error());
   auto table = route::Table::compile(s->settings.routes);
   if (!table) return std::unexpected(table.error());
   s->table_ = std::make_unique<const route::Table>(std::move(*table));
@@ -72,8 +73,23 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
   return s;
 }
 
-const RoutePlan& Snapshot::plan_for(const http::Request& request) const {
-  const route::Route* route = table_->match(request);
+// The policies by host, and what connections to pools with TLS are made from.
+Result<void> Snapshot::load_tls() {
+  auto loaded = crypto::PolicySet::load(settings.tls, settings.tls_policies);
+  if (!loaded) return std::unexpected(loaded.error());
+  policies = std::move(*loaded);
+  for (const upstream::PoolSettings& pool : settings.pools) {
+    backend_tls.emplace_back();
+    if (!pool.tls) continue;
+    auto made = crypto::BackendTls::load(pool.tls_settings);
+    if (!made) return fail("pool '{}': {}", pool.name, made.error().message);
+    backend_tls.back() = std::move(*made);
+  }
+  return {};
+}
+
+const RoutePlan& Snapshot::plan_for(const route::Subject& subject) const {
+  const route::Route* route = table_->match(subject);
   return route == nullptr ? no_route_ : plans_[route->index];
 }
 
@@ -81,8 +97,9 @@ WorkerSnapshot::WorkerSnapshot(std::shared_ptr<const Snapshot> shared,
                                std::shared_ptr<crypto::ServerContexts> contexts,
                                upstream::Backends& backends)
     : shared_(std::move(shared)), contexts_(std::move(contexts)) {
-  for (const upstream::PoolSettings& p : shared_->settings.pools) {
-    pools_.push_back(backends.make_pool(p, shared_->limits));
+  const auto& pools = shared_->settings.pools;
+  for (size_t i = 0; i < pools.size(); ++i) {
+    pools_.push_back(backends.make_pool(pools[i], shared_->limits, shared_->backend_tls[i]));
   }
 }
 

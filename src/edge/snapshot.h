@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "crypto/backend_tls.h"
 #include "crypto/certificates.h"
+#include "crypto/host_policy.h"
 #include "crypto/tls.h"
 #include "edge/settings.h"
 #include "edge/steps.h"
@@ -37,11 +39,14 @@ class Snapshot {
   Settings settings;
   std::shared_ptr<const http::Limits> limits;
   std::shared_ptr<const crypto::CertificateStore> certificates;  // null without TLS listeners
-  const RoutePlan& plan_for(const http::Request& request) const;
+  std::shared_ptr<const crypto::PolicySet> policies;
+  std::vector<std::shared_ptr<const crypto::BackendTls>> backend_tls;  // by pool; null: no TLS
+  const RoutePlan& plan_for(const route::Subject& subject) const;
   const RoutePlan& no_route() const { return no_route_; }
 
  private:
   Snapshot() = default;
+  Result<void> load_tls();
   std::unique_ptr<const route::Table> table_;
   std::vector<RoutePlan> plans_;  // by route index
   RoutePlan no_route_;

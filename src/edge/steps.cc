@@ -5,8 +5,10 @@
 #include <format>
 
 #include "crypto/policy.h"
+#include "edge/client_steps.h"
 #include "edge/exchange.h"
 #include "edge/listener_view.h"
+#include "edge/worker.h"
 
 namespace pqedge::edge {
 namespace {
@@ -66,6 +68,24 @@ Verdict identify(Exchange& x) {
   return Verdict::next;
 }
 
+const counters::Counter kChallengesAnswered("pqedge_acme_challenges_answered_total",
+                                            "Requests that got the answer to an ACME challenge.");
+
+// RFC 8555 8.3, before any redirect or route. A token that is not ours may be a backend's.
+Verdict acme_challenge(Exchange& x) {
+  constexpr std::string_view kPrefix = "/.well-known/acme-challenge/";
+  const ChallengeAnswers* answers = x.worker().challenge_answers();
+  if (answers == nullptr || !x.request().path.starts_with(kPrefix)) return Verdict::next;
+  const auto answer = answers->find(x.request().path.substr(kPrefix.size()));
+  if (answer == answers->end()) return Verdict::next;
+  kChallengesAnswered.add();
+  x.answer_with({.status = 200,
+                 .body = x.arena().copy(answer->second),
+                 .content_type = "application/octet-stream"},
+                "ACME challenge");
+  return Verdict::answered;
+}
+
 constexpr std::string_view kClassicalPage =
     "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>403 Forbidden</title>\n"
     "<h1>This site needs a newer browser</h1>\n"
@@ -78,7 +98,8 @@ constexpr std::string_view kClassicalPage =
 Verdict key_exchange(Exchange& x) {
   const net::ConnectionFacts& facts = x.facts();
   if (!facts.secure() || facts.post_quantum) return Verdict::next;
-  switch (crypto::classical_action(x.snapshot().settings.tls, facts.offered_post_quantum)) {
+  const crypto::TlsSettings& policy = x.snapshot().policies->find(x.request().host).settings;
+  switch (crypto::classical_action(policy, facts.offered_post_quantum)) {
     case crypto::ClassicalAction::forbid:
       x.answer_with({.status = 403,
                      .body = kClassicalPage,
@@ -90,6 +111,30 @@ Verdict key_exchange(Exchange& x) {
       return Verdict::answered;
     default: return Verdict::next;
   }
+}
+
+struct EarlyRequestCounters {
+  counters::Counter used{"pqedge_early_data_requests_total",
+                         "Requests that came before the client's handshake was complete.",
+                         {{"action", "answered"}}};
+  counters::Counter waited{"pqedge_early_data_requests_total",
+                           "Requests that came before the client's handshake was complete.",
+                           {{"action", "waited"}}};
+};
+const EarlyRequestCounters early_requests;
+
+// RFC 8470 3: what came as early data may be a replay until the client's Finished is here. A safe
+// request without a body is acted on at once; any other waits for that, and is no risk then.
+Verdict early_data(Exchange& x) {
+  if (!x.facts().handshake_pending) return Verdict::next;
+  if (http::is_safe(x.request().method) && x.request().body == http::BodyKind::none) {
+    early_requests.used.add();
+    x.note_early_data();
+    return Verdict::next;
+  }
+  early_requests.waited.add();
+  x.wait_for_handshake();
+  return Verdict::wait;
 }
 
 Verdict redirect(Exchange& x, uint16_t port) {
@@ -134,9 +179,12 @@ constexpr std::array kBeforeRoute = {
     Step{"canonicalise", canonicalise},
     Step{"scheme", scheme},
     Step{"identify", identify},
+    Step{"ACME challenge", acme_challenge},
     Step{"key exchange", key_exchange},
     Step{"listener redirect", listener_redirect},
+    Step{"early data", early_data},
     Step{"match", match},
+    Step{"TLS policy of the host", check_tls_policy},
 };
 
 // ---- the route's own -----------------------------------------------------------------------------
@@ -149,6 +197,10 @@ Verdict encoded_slash(Exchange& x) {
 
 Verdict body_size(Exchange& x) {
   const http::Request& r = x.request();
+  if (x.body_received() > x.plan().max_body) {  // it came while the request waited
+    x.answer(413, "request body larger than the limit");
+    return Verdict::answered;
+  }
   if (r.body != http::BodyKind::length || r.content_length <= x.plan().max_body) {
     return Verdict::next;
   }
@@ -192,6 +244,7 @@ std::span<const Step> steps_before_route() { return kBeforeRoute; }
 
 std::vector<Step> compile_steps(const route::RouteSettings& route) {
   std::vector<Step> steps;
+  if (route.wants_client()) steps.push_back({"client certificate", check_client});
   if (route.encoded_slash == http::EncodedSlash::refuse) {
     steps.push_back({"encoded slash", encoded_slash});
   }

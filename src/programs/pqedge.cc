@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/version.h"
+#include "config/insecure_backends.h"
 #include "config/load.h"
 #include "crypto/providers.h"
 #include "crypto/kernel_tls.h"
@@ -42,10 +43,14 @@ bool start_crypto(const std::string& config) {
   return started.has_value();
 }
 
-int check(const std::string& file) {
+int check(const std::string& file, bool allow_insecure_backends) {
   auto c = pqedge::config::load_file(file);
   if (!c) {
     std::fprintf(stderr, "%s\n", c.error().message.c_str());
+    return 1;
+  }
+  if (auto ok = pqedge::config::check_insecure_backends(*c, allow_insecure_backends); !ok) {
+    std::fprintf(stderr, "%s\n", ok.error().message.c_str());
     return 1;
   }
   for (const std::string& w : c->warnings) std::fprintf(stderr, "warning: %s\n", w.c_str());
@@ -74,11 +79,15 @@ int main(int argc, char** argv) {
       ->needs(client);
   app.add_option("--qlog", options.qlog_dir, "A directory for qlog files of QUIC connections.")
       ->needs(client);
+  constexpr const char* kInsecure =
+      "Permit pools that do not verify their servers (tls_verify = false).";
+  app.add_flag("--allow-insecure-backends", options.allow_insecure_backends, kInsecure);
   app.add_flag("-V,--version", version, "Print versions and end.");
 
   std::string file;
   auto* check_command = app.add_subcommand("check", "Check a configuration without starting.");
   check_command->add_option("FILE", file, "The configuration file.")->required();
+  check_command->add_flag("--allow-insecure-backends", options.allow_insecure_backends, kInsecure);
   pqedge::EchKeysCommand ech_keys(app);
   auto* version_command = app.add_subcommand("version", "Print versions and end.");
   auto* example_command = app.add_subcommand("example-config", "Print a commented configuration.");
@@ -113,7 +122,7 @@ int main(int argc, char** argv) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }
-  if (*check_command) return check(file);
+  if (*check_command) return check(file, options.allow_insecure_backends);
   if (*explain_command) return pqedge::explain(explained);
   if (*probe.app) return pqedge::run_probe(probe);
   return pqedge::serve(options);

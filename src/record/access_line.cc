@@ -27,6 +27,7 @@ constexpr TextField kTexts[] = {
     {&AccessRecord::cipher, 64, ",\"cipher\":\""},
     {&AccessRecord::signature, 48, ",\"signature\":\""},
     {&AccessRecord::sni, 255, ",\"sni\":\""},
+    {&AccessRecord::client_subject, 255, ",\"client_subject\":\"", true},
     {&AccessRecord::ech, 16, ",\"ech\":\"", true},
     {&AccessRecord::outer_sni, 255, ",\"outer_sni\":\"", true},
     {&AccessRecord::http_version, 16, ",\"http_version\":\""},
@@ -36,6 +37,8 @@ constexpr TextField kTexts[] = {
     {&AccessRecord::route, 64, ",\"route\":\""},
     {&AccessRecord::pool, 64, ",\"pool\":\""},
     {&AccessRecord::backend, 128, ",\"backend\":\""},
+    {&AccessRecord::backend_tls_version, 16, ",\"backend_tls_version\":\""},
+    {&AccessRecord::backend_group, 48, ",\"backend_group\":\""},
     {&AccessRecord::user_agent, 512, ",\"user_agent\":\""},
     {&AccessRecord::reason, 255, ",\"reason\":\""},
 };

@@ -33,6 +33,7 @@ struct AccessRecord {
   std::string_view cipher;
   std::string_view signature;
   std::string_view sni;
+  std::string_view client_subject;  // of the client's certificate; left out without one
   std::string_view ech;        // "accepted", "refused"; empty: none
   std::string_view outer_sni;  // of an accepted one
   bool resumed = false;
@@ -54,6 +55,8 @@ struct AccessRecord {
   std::string_view route;
   std::string_view pool;
   std::string_view backend;
+  std::string_view backend_tls_version;  // of the connection to the backend; empty without TLS
+  std::string_view backend_group;
   std::string_view user_agent;
   std::string_view reason;  // why an answer is ours or a stream ended early
 };

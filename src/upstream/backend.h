@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "base/intrusive_list.h"
+#include "crypto/backend_tls.h"
+#include "upstream/backend_tls.h"
 #include "http/limits.h"
 #include "http/stream.h"
 #include "net/loop.h"
@@ -22,6 +24,8 @@ enum class Failure : uint8_t {
   no_capacity,      // every server is at its maximum of connections: 503
   connect_failed,   // refused, unreachable, reset before it was made: 502
   connect_timeout,  // 504
+  tls_failed,       // the handshake, or what the server's certificate says: 502
+  tls_timeout,      // 504
 };
 
 // Who asked for a connection. Calls come on the worker's thread, perhaps from inside acquire().
@@ -54,6 +58,8 @@ class Lease {
   // How long the connect took; 0 when a kept connection was used.
   Nanos connect_time() const { return connect_time_; }
   bool reused() const { return reused_; }
+  // Of the connection, or of the last there was; empty texts where it has no TLS.
+  const crypto::BackendTlsFacts& tls() const { return tls_; }
 
   // An answer (its first byte, its next byte) must come within `timeout`, or on_backend_timeout().
   void expect(Nanos timeout);
@@ -71,16 +77,19 @@ class Lease {
   Requester* requester_;
   Connection* connection_ = nullptr;
   std::shared_ptr<ServerState> server_;
+  crypto::BackendTlsFacts tls_;
   Nanos connect_time_ = 0;
   bool reused_ = false;
 };
 
-// One connection: connecting, then idle or in use, until it is closed.
+// One connection: connecting (a TLS handshake included), then idle or in use, until it is closed.
 class Connection final : public ListNode<Connection>,
                          private net::StreamHandler,
+                         private crypto::BackendTlsHandler,
                          private http::ClientConnectionHandler {
  public:
-  Connection(Backend& backend, std::unique_ptr<net::Stream> stream);
+  // `preface` goes out before the TLS handshake.
+  Connection(Backend& backend, net::Fd fd, std::string preface);
   ~Connection();
 
  private:
@@ -92,9 +101,13 @@ class Connection final : public ListNode<Connection>,
   void on_writable() override {}
   void on_stream_error(const Error& error) override;
   void on_connected() override;
+  void on_tls_begun() override;
+  void on_tls_done(const crypto::BackendTlsFacts& facts) override;
+  void on_tls_failed(crypto::BackendFault fault, const Error& error) override;
   void on_available() override;
   void on_client_connection_closed(std::string_view reason) override;
   void on_timer();
+  void on_connect_timeout();
   void serve(Lease& lease);
   void write_proxy_header();
   void detach_lease();
@@ -107,6 +120,10 @@ class Connection final : public ListNode<Connection>,
   http::ClientStream* stream_ = nullptr;  // of the lease
   State state_ = State::connecting;
   Nanos began_ = 0;
+  crypto::BackendTlsFacts tls_;
+  const uint64_t tls_fingerprint_;  // of the settings that it was made with; 0: no TLS
+  const Nanos tls_timeout_;
+  bool tls_begun_ = false;
   net::Timer timer_;
   net::Deferred destroy_;
 };
@@ -123,7 +140,8 @@ class Backend : public std::enable_shared_from_this<Backend> {
 
   // Settings that may change with a reload. `max_idle` is this worker's share.
   void configure(const PoolSettings& settings, uint32_t max_idle,
-                 std::shared_ptr<const http::Limits> limits);
+                 std::shared_ptr<const http::Limits> limits,
+                 std::shared_ptr<const crypto::BackendTls> tls);
 
   // Takes a kept connection (the most recently used: the others may time out) or opens one.
   // `fresh`: never a kept one. False: the server is at its maximum; nothing was called.
@@ -138,6 +156,10 @@ class Backend : public std::enable_shared_from_this<Backend> {
   friend class Connection;
   friend class Lease;
   void open(Lease& lease);
+  std::unique_ptr<net::Stream> make_stream(net::Fd fd, std::string preface,
+                                           crypto::BackendTlsHandler& handler);
+  void use_tls(std::shared_ptr<const crypto::BackendTls> tls);
+  uint64_t tls_fingerprint() const { return tls_ == nullptr ? 0 : tls_->fingerprint(); }
   void put_idle(Connection& connection);
 
   net::Loop& loop_;
@@ -148,6 +170,10 @@ class Backend : public std::enable_shared_from_this<Backend> {
   uint32_t max_idle_ = 0;
   uint32_t max_connections_ = 0;
   uint8_t send_proxy_ = 0;
+  std::shared_ptr<const crypto::BackendTls> tls_;  // null: no TLS
+  std::shared_ptr<SSL_CTX> tls_context_;
+  std::shared_ptr<crypto::BackendSessions> tls_sessions_;
+  TlsCounters tls_counters_;
   IntrusiveList<Connection> idle_;   // front: most recently used
   IntrusiveList<Connection> others_; // connecting, in use, closing
   uint32_t idle_count_ = 0;

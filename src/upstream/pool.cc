@@ -45,7 +45,8 @@ void Pool::acquire(net::Loop& loop, Lease& lease, Requester& requester, bool fre
 }
 
 std::unique_ptr<Pool> Backends::make_pool(const PoolSettings& settings,
-                                          std::shared_ptr<const http::Limits> limits) {
+                                          std::shared_ptr<const http::Limits> limits,
+                                          std::shared_ptr<const crypto::BackendTls> tls) {
   std::vector<std::shared_ptr<Backend>> backends;
   const uint32_t max_idle = std::max<uint32_t>(1, (settings.max_idle + workers_ - 1) / workers_);
   for (const ServerSettings& server : settings.servers) {
@@ -56,7 +57,7 @@ std::unique_ptr<Pool> Backends::make_pool(const PoolSettings& settings,
       backend = std::make_shared<Backend>(loop_, state);
       slot = backend;
     }
-    backend->configure(settings, max_idle, limits);
+    backend->configure(settings, max_idle, limits, tls);
     backends.push_back(std::move(backend));
   }
   return std::make_unique<Pool>(settings, std::move(backends));

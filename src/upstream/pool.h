@@ -36,7 +36,8 @@ class Backends {
       : loop_(loop), registry_(registry), workers_(workers) {}
 
   std::unique_ptr<Pool> make_pool(const PoolSettings& settings,
-                                  std::shared_ptr<const http::Limits> limits);
+                                  std::shared_ptr<const http::Limits> limits,
+                                  std::shared_ptr<const crypto::BackendTls> tls);
   // Closes the kept connections of servers that no pool names any more.
   void forget_unused();
   void close_idle();

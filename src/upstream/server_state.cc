@@ -18,6 +18,11 @@ ServerState::ServerState(std::string pool_name, const ServerSettings& settings)
       series("pqedge_backend_connect_failures_total", "Connections that failed to open.", *this);
   count.resets = series("pqedge_backend_resets_total", "Exchanges the server broke off.", *this);
   count.retries = series("pqedge_backend_retries_total", "Requests sent again elsewhere.", *this);
+  count.tls_resumptions = series("pqedge_backend_tls_resumptions_total",
+                                 "TLS handshakes with it that resumed a session.", *this);
+  count.tls_hello_retries =
+      series("pqedge_backend_tls_hello_retries_total",
+             "TLS handshakes in which it asked for another key share.", *this);
   count.open = series("pqedge_backend_connections", "Connections open now.", *this,
                       counters::Kind::gauge);
 }

@@ -2,6 +2,7 @@
 // give the same state.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "base/counters.h"
 #include "base/time.h"
+#include "crypto/backend_tls.h"
 #include "net/address.h"
 #include "upstream/settings.h"
 
@@ -31,6 +33,12 @@ class ServerState {
   // After a failed connect the server is passed over until then, while others can serve.
   std::atomic<Nanos> passed_over_until{0};
 
+  // The group that it asked for by a HelloRetryRequest, as a code point; 0: none. Its share goes into
+  // the next hello, beside those of the settings.
+  std::atomic<uint16_t> tls_group{0};
+  // When each kind of TLS failure was last written to the log.
+  std::array<std::atomic<Nanos>, crypto::kBackendFaults> tls_warned{};
+
   struct {
     counters::Counter requests;
     counters::Counter connects;
@@ -38,6 +46,8 @@ class ServerState {
     counters::Counter resets;
     counters::Counter retries;
     counters::Counter open;  // gauge
+    counters::Counter tls_resumptions;
+    counters::Counter tls_hello_retries;
   } count;
 };
 

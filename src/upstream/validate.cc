@@ -39,6 +39,10 @@ void check_tls(const PoolSettings& pool, const std::string& base, Problems& out)
     out.push_back(std::move(p));
   }
   const crypto::BackendTlsSettings& tls = pool.tls_settings;
+  if (!tls.verify) {
+    out.push_back({base + ".tls_verify", "is false: whoever takes the servers' place is trusted",
+                   "name their authority with tls_ca", "", true});
+  }
   const bool named = !tls.server_name.empty() || !tls.verify_name.empty();
   const bool has_unix = std::ranges::any_of(
       pool.servers, [](const ServerSettings& s) { return s.address.is_unix(); });

@@ -15,6 +15,7 @@
 
 #include "admin/server.h"
 #include "base/log.h"
+#include "config/insecure_backends.h"
 #include "config/load.h"
 #include "crypto/certificates.h"
 #include "crypto/providers.h"
@@ -125,6 +126,11 @@ class Process final : private net::EventSource {
                                           : config::load_file(options_.config);
     if (c && !options_.debug_client.empty()) {
       c->edge.debug = {options_.debug_client, options_.keylog_file, options_.qlog_dir};
+    }
+    if (c) {
+      if (auto ok = config::check_insecure_backends(*c, options_.allow_insecure_backends); !ok) {
+        return std::unexpected(ok.error());
+      }
     }
     return c;
   }

@@ -10,6 +10,7 @@ struct ServeOptions {
   std::string debug_client;   // overrides [debug]: key log and qlog for this one client address
   std::string keylog_file;
   std::string qlog_dir;
+  bool allow_insecure_backends = false;  // what [[pool]] tls_verify = false needs besides
 };
 
 // The exit status: 0 after an orderly stop, 1 when it could not start.

@@ -53,19 +53,25 @@ void ClientConnection::on_readable() {
 // that has no length (RFC 9112 8).
 void ClientConnection::on_input_end(bool broken) {
   input_ended_ = true;
+  // Without its close_notify (RFC 8446 6.1) the end of TLS may be an attacker's.
+  constexpr std::string_view kCut = "the backend ended TLS without a close_notify";
+  const auto why = [&](std::string_view otherwise) {
+    return stream_->truncated() ? kCut : otherwise;
+  };
   switch (answer_) {
     case Answer::none:
       shut({});
       return;
     case Answer::head:
       fail(http::Abort::connection_lost,
-           answered_ ? "closed in the middle of a response head" : "closed before an answer came");
+           why(answered_ ? "closed in the middle of a response head"
+                         : "closed before an answer came"));
       return;
     case Answer::body:
       if (body_in_.until_close() && !broken) {
         finish_answer().on_response_end();
       } else {
-        fail(http::Abort::connection_lost, "closed in the middle of a response body");
+        fail(http::Abort::connection_lost, why("closed in the middle of a response body"));
       }
       return;
     case Answer::whole:
