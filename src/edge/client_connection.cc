@@ -123,6 +123,8 @@ void ClientConnection::arm_handshake_timer() {
         if (connection->facts_.secure()) {
           crypto::note_handshake_end(crypto::HandshakeEnd::timeout);
         }
+        // It began with early data, and the client never finished its handshake.
+        if (connection->codec_ != nullptr) return connection->codec_->close_now();
         delete connection;
       },
       this);
@@ -138,8 +140,20 @@ ClientConnection& ClientConnection::adopt(Worker& worker,
   return *c;
 }
 
-void ClientConnection::on_handshake_done() {
+void ClientConnection::on_handshake_confirmed() {
   handshake_timer_.disarm();
+  worker_.handshake_confirmed();
+}
+
+void ClientConnection::on_handshake_done() {
+  // RFC 8737 3: the handshake was all that the CA wanted.
+  if (facts_.alpn == crypto::kAcmeProtocol) {
+    stream_->shutdown_write();
+    stream_->flush();
+    return end_later();
+  }
+  // Early data is served while the client's Finished is waited for.
+  if (!facts_.handshake_pending) handshake_timer_.disarm();
   start_codec(std::move(stream_));
 }
 

@@ -46,6 +46,7 @@ class ClientConnection final : public ListNode<ClientConnection>,
   void on_hello_failed(std::string_view why) override;
   void on_passthrough_end() override { end_later(); }
   void on_handshake_done() override;
+  void on_handshake_confirmed() override;
   void on_handshake_failed(const Error& error) override;
   http::ServerStreamHandler& on_stream(http::ServerStream& stream) override;
   void on_closed(std::string_view reason) override;

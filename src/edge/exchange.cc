@@ -33,7 +33,7 @@ void Exchange::begin(http::ServerStream& stream, const ListenerView& listener) {
   status_ = 0;
   attempts_ = 0;
   step_ = steps_end_ = nullptr;
-  in_route_ = request_ended_ = body_passed_ = dropping_body_ = false;
+  in_route_ = early_data_ = request_ended_ = body_passed_ = dropping_body_ = false;
   response_started_ = response_done_ = retired_ = false;
 }
 
@@ -58,8 +58,10 @@ void Exchange::on_head(bool end) {
 }
 
 void Exchange::resume() {
-  if (stream_ != nullptr && !retired_) run_steps();
+  if (stream_ != nullptr && !retired_ && !response_started_) run_steps();
 }
+
+void Exchange::wait_for_handshake() { worker_.wait_for_handshake(*this); }
 
 void Exchange::run_steps() {
   for (;;) {
@@ -191,6 +193,7 @@ void Exchange::on_reset(http::Abort why) {
 
 void Exchange::retire() {
   retired_ = true;
+  ListNode<HandshakeTag>::unlink();
   stream_ = nullptr;
   lease_.abandon();
   client_stream_ = nullptr;

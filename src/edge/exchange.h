@@ -24,7 +24,10 @@ namespace pqedge::edge {
 class Worker;
 struct ListenerView;
 
+struct HandshakeTag;
+
 class Exchange final : public ListNode<Exchange>,
+                       public ListNode<HandshakeTag>,
                        public http::ServerStreamHandler,
                        private http::ClientStreamHandler,
                        private upstream::Requester {
@@ -46,7 +49,7 @@ class Exchange final : public ListNode<Exchange>,
   const RoutePlan& plan() const { return *plan_; }
   http::Identity& identity() { return identity_; }
 
-  void match() { plan_ = &snapshot().plan_for(*request_); }
+  void match() { plan_ = &snapshot().plan_for({*request_, identity_.client_ip}); }
   // Gives an answer of our own: a short text with the request ID. `reason` goes to the log and must
   // be static or in the arena.
   void answer(uint16_t status, std::string_view reason);
@@ -63,6 +66,11 @@ class Exchange final : public ListNode<Exchange>,
   void forward();
   // Goes on after a step that said wait.
   void resume();
+  // Resumed by the worker once the client's Finished has come.
+  void wait_for_handshake();
+  // The request is acted on although it may be a replay (RFC 8470).
+  void note_early_data() { early_data_ = true; }
+  uint64_t body_received() const { return request_body_; }
 
  private:
   // http::ServerStreamHandler
@@ -128,6 +136,7 @@ class Exchange final : public ListNode<Exchange>,
   const Step* steps_end_ = nullptr;
 
   bool in_route_ = false;
+  bool early_data_ = false;
   bool request_ended_ = false;
   bool body_passed_ = false;      // some of the body went to a backend: it cannot be sent again
   bool dropping_body_ = false;    // an answer of our own: what still comes is not wanted

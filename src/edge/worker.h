@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "crypto/tickets.h"
+#include "edge/challenge_answers.h"
 #include "edge/client_connection.h"
 #include "edge/exchange.h"
 #include "edge/quic_listener.h"
@@ -65,7 +66,13 @@ class Worker {
   size_t connections() const { return connection_count_; }
   void receive_handed_over(const net::Address& listener, const quic::ReceivedDatagram& datagram);
 
+  // ACME's, while there are any.
+  void set_challenge_answers(std::shared_ptr<const ChallengeAnswers> answers) {
+    challenge_answers_ = std::move(answers);
+  }
+
   // ---- for what lives on the worker ----
+  const ChallengeAnswers* challenge_answers() const { return challenge_answers_.get(); }
   Shared& shared() { return shared_; }
   const SnapshotRef& snapshot() const { return snapshot_; }
   uint16_t index() const { return index_; }
@@ -76,6 +83,11 @@ class Worker {
 
   Exchange& new_exchange(http::ServerStream& stream, const ListenerView& listener);
   void retire(Exchange& exchange);  // cleared and kept for use at the end of the turn
+
+  // Exchanges that are resumed when their connection's handshake is complete.
+  void wait_for_handshake(Exchange& exchange) { waiting_.push_back(exchange); }
+  // Of some connection that began with early data.
+  void handshake_confirmed() { loop_->defer(resume_waiting_); }
 
   bool may_open_connection() const;
   void add_connection(ClientConnection& connection);
@@ -92,12 +104,14 @@ class Worker {
  private:
   Worker(Shared& shared, uint16_t index, uint32_t workers, std::unique_ptr<net::Loop> loop);
   void clear_retired();
+  void resume_waiting();
 
   Shared& shared_;
   const uint16_t index_;
   std::unique_ptr<net::Loop> loop_;
   upstream::Backends backends_;
   SnapshotRef snapshot_;
+  std::shared_ptr<const ChallengeAnswers> challenge_answers_;
   std::map<std::string, std::unique_ptr<TcpListener>> tcp_;  // by address
   std::map<std::string, std::unique_ptr<QuicListener>> quic_;
   std::vector<std::unique_ptr<QuicListener>> closing_quic_;  // still serve their connections
@@ -110,6 +124,8 @@ class Worker {
   IntrusiveList<Exchange> free_;
   size_t free_count_ = 0;
   net::Deferred clear_retired_;
+  IntrusiveList<Exchange, HandshakeTag> waiting_;  // of active_
+  net::Deferred resume_waiting_;
 
   std::atomic<uint32_t> handed_over_waiting_{0};
   Nanos last_descriptor_warning_ = 0;

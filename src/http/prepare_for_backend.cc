@@ -200,7 +200,8 @@ void prepare_for_backend(Request& request, const net::ConnectionFacts& facts,
   if (settings.tls_fields) add_tls_fields(request, facts);
   add_client_certificate_fields(request, facts, settings.client_certificate);
   if (!identity.request_id.empty()) fields.add(Name::x_request_id, identity.request_id);
-  if (facts.early_data && !found.early_data) fields.add(Name::early_data, "1");
+  // RFC 8470 5.1: what may be a replay is passed on as such.
+  if (facts.handshake_pending && !found.early_data) fields.add(Name::early_data, "1");
 }
 
 }  // namespace pqedge::http
