@@ -63,7 +63,6 @@ Result<std::unique_ptr<Stapling>> Stapling::create(net::Loop& main_loop, Certifi
   keeper.observe([self = s->self_](const std::string& id, const crypto::CertificateRef& now) {
     if (*self != nullptr) (*self)->on_certificate(id, now);
   });
-  s->apply();
   return s;
 }
 
@@ -117,7 +116,6 @@ Result<void> Stapling::configure(const crypto::TlsSettings& settings) {
   for (auto& [id, item] : items_) {
     if (const crypto::CertificateRef now = keeper_.find(id)) begin(id, *now);
   }
-  apply();
   return {};
 }
 
@@ -150,7 +148,7 @@ void Stapling::begin(const std::string& id, const crypto::Certificate& certifica
     item.timestamps.clear();
     if (web_ != nullptr) web_->post([job = timestamps_.get(), id] { job->remove(id); });
   }
-  touch(id);
+  apply_one(id);
 }
 
 void Stapling::ask(const std::string& id, const crypto::Certificate& certificate) {

@@ -70,6 +70,7 @@ Identity make_identity(const IdentityOptions& options) {
   std::string names;
   for (const std::string& name : options.dns) names += (names.empty() ? "DNS:" : ",DNS:") + name;
   if (!names.empty()) add_extension(x, issuer, NID_subject_alt_name, names);
+  for (const auto& [nid, value] : options.extensions) add_extension(x, issuer, nid, value);
   EVP_PKEY* signer = options.issuer == nullptr ? id.key.get() : options.issuer->key.get();
   if (X509_sign(x, signer, digest_for(signer)) <= 0) std::abort();
   id.chain_pem = certificate_pem(x);

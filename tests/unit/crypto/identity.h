@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "crypto/handles.h"
@@ -25,6 +26,8 @@ struct IdentityOptions {
   long begins = -3600;  // seconds from now
   long ends = 86400;
   const Identity* issuer = nullptr;  // null: self-signed
+  // More of them, by NID, as openssl.cnf writes them.
+  std::vector<std::pair<int, std::string>> extensions;
 };
 Identity make_identity(const IdentityOptions& options);
 
