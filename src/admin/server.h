@@ -21,6 +21,7 @@ namespace pqedge::admin {
 struct Hooks {
   std::function<bool()> ready;                  // started and not draining
   std::function<Result<std::string>()> reload;  // the text says what was done
+  std::function<Result<std::string>()> reload_certificates;
   std::function<void()> drain;
   std::function<void()> reopen_logs;
   std::function<std::string()> status_json;

@@ -26,11 +26,13 @@ constexpr std::string_view kControlIndex =
     "GET  /status        JSON\n"
     "POST /reload        read the configuration again\n"
     "POST /drain         stop in good order, as SIGTERM does\n"
-    "POST /reopen-logs   open the log files again\n";
+    "POST /reopen-logs   open the log files again\n"
+    "POST /reload-certificates   read certificates whose files have changed\n";
 
 constexpr std::string_view kPages[] = {"/", "/healthz", "/readyz", "/metrics", "/metrics.json"};
 constexpr std::string_view kQuestions[] = {"/", "/status"};
-constexpr std::string_view kOrders[] = {"/reload", "/drain", "/reopen-logs"};
+constexpr std::string_view kOrders[] = {"/reload", "/reload-certificates", "/drain",
+                                        "/reopen-logs"};
 
 bool one_of(std::string_view path, std::span<const std::string_view> list) {
   return std::ranges::find(list, path) != list.end();
@@ -109,8 +111,8 @@ Answer Site::control(std::string_view path) const {
   if (path == "/status") {
     return {.body = hooks_.status_json() + "\n", .content_type = "application/json"};
   }
-  if (path == "/reload") {
-    const auto done = hooks_.reload();
+  if (path == "/reload" || path == "/reload-certificates") {
+    const auto done = path == "/reload" ? hooks_.reload() : hooks_.reload_certificates();
     // 422: the request was understood, the file it is about was not.
     return done ? Answer{.body = *done + "\n"}
                 : Answer{.status = 422, .body = done.error().message + "\n"};

@@ -11,6 +11,7 @@
 
 #include "config/files_tls.h"
 #include "crypto/certificates.h"
+#include "crypto/ticket_files.h"
 #include "crypto/ech.h"
 #include "crypto/stapling_validate.h"
 #include "jobs/acme/validate.h"
@@ -40,6 +41,12 @@ bool check_readable(const std::string& key, const std::string& file, Problems& o
 void check_certificate(const crypto::CertificateSettings& c, bool strict_keys, size_t i,
                        Problems& out) {
   const std::string base = entry_key("certificate", i);
+  if (!c.directory.empty()) {
+    const auto store =
+        crypto::CertificateStore::load({c}, {.strict_keys = strict_keys, .warn = false});
+    if (!store) out.push_back({base + ".directory", store.error().message});
+    return;
+  }
   if (c.chain_file.empty() || c.key_file.empty()) return;  // said already
   const bool chain = check_readable(base + ".chain", c.chain_file, out);
   const bool key = check_readable(base + ".key", c.key_file, out);
@@ -89,6 +96,21 @@ void check_ech(const crypto::TlsSettings& tls, Problems& out) {
                  .warning = true});
 }
 
+// One after another: each says what the next needs.
+void check_ticket_keys(const crypto::TicketKeySettings& s, Problems& out) {
+  if (s.store_file.empty() || s.private_key_file.empty()) return;  // said already
+  const auto key = crypto::load_kem_private_key(s.private_key_file, s.passphrase_file);
+  if (!key) {
+    const bool passphrase = !s.passphrase_file.empty() && key.error().message.contains(s.passphrase_file);
+    out.push_back({passphrase ? "tls.ticket_keys.passphrase_file" : "tls.ticket_keys.private_key",
+                   key.error().message});
+    return;
+  }
+  if (const auto store = crypto::load_ticket_store(s.store_file, key->get()); !store) {
+    out.push_back({"tls.ticket_keys.store", store.error().message});
+  }
+}
+
 }  // namespace
 
 Problems check_files(const Configuration& configuration) {
@@ -101,6 +123,7 @@ Problems check_files(const Configuration& configuration) {
   for (Problem& p : check_tls_files(edge)) out.push_back(std::move(p));
   crypto::check_stapling_files(edge.tls, out);
   for (Problem& p : acme::check_files(edge.acme)) out.push_back(std::move(p));
+  check_ticket_keys(edge.tls.ticket_keys, out);
   check_place("logging.access", edge.logs.access_file, out);
   check_place("logging.error", edge.logs.error_file, out);
   check_place("admin.control_socket", configuration.admin.control_socket, out);

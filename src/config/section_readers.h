@@ -5,6 +5,7 @@
 #include "crypto/settings.h"
 #include "edge/passthrough_settings.h"
 #include "http/client_certificate_fields.h"
+#include "jobs/acme/settings.h"
 #include "route/settings.h"
 #include "upstream/settings.h"
 
@@ -12,6 +13,13 @@ namespace pqedge::config {
 
 void read_ech(Table& t, crypto::EchSettings& s);
 void read_crypto(Table& t, crypto::ProviderSettings& s);
+
+// section_certificates.cc
+void read_certificate(Table& t, crypto::CertificateSettings& s);
+void read_signing(Table& t, crypto::SigningSettings& s);
+
+// section_tickets.cc
+void read_tickets(Table& t, crypto::TlsSettings& s);
 
 // section_stapling.cc
 void read_stapling(Table& t, crypto::TlsSettings& s);
@@ -29,5 +37,11 @@ void read_route_match(Table& t, route::RouteSettings& s);
 
 // section_passthrough.cc
 void read_passthrough(Table& t, size_t index, edge::PassthroughSettings& s);
+
+// section_acme.cc
+void read_acme(Table& t, acme::Settings& s);
+// False: the certificate comes from files, and is still to be read.
+bool read_acme_certificate(Table& t, size_t index, crypto::CertificateSettings& certificate,
+                           acme::Settings& s);
 
 }  // namespace pqedge::config

@@ -66,19 +66,9 @@ void read_tls(Table& t, crypto::TlsSettings& s) {
   read_policy(t, s);
   t.read("strict_key_files", s.strict_key_files);
   t.table("ech", [&](Table& ech) { read_ech(ech, s.ech); });
-  t.read("session_tickets", s.session_tickets);
-  t.duration("ticket_lifetime", s.ticket_lifetime);
+  read_tickets(t, s);
   t.duration("handshake_timeout", s.handshake_timeout);
   read_stapling(t, s);
-}
-
-void read_certificate(Table& t, crypto::CertificateSettings& s) {
-  t.require("chain", "name a PEM file: the certificate, then its intermediates");
-  t.require("key", "name a PEM file with the private key");
-  t.path("chain", s.chain_file);
-  t.path("key", s.key_file);
-  t.read("default", s.is_default);
-  t.path("sct_file", s.sct_file);
 }
 
 void add_server(Table& t, const std::string& path, const std::string& text,
@@ -252,12 +242,18 @@ void read_document(Table& root, Configuration& out) {
   root.table("server", [&](Table& t) { read_server(t, edge); });
   root.tables("listener",
               [&](Table& t, size_t i) { read_listener(t, i, edge.listeners.emplace_back()); });
-  root.table("tls", [&](Table& t) { read_tls(t, edge.tls); });
+  root.table("tls", [&](Table& t) {
+    read_tls(t, edge.tls);
+    t.read("watch_certificates", edge.watch_certificates);
+  });
   root.tables("tls_policy", [&](Table& t, size_t i) {
     read_host_policy(t, i, edge.tls, edge.tls_policies.emplace_back());
   });
-  root.tables("certificate",
-              [&](Table& t, size_t) { read_certificate(t, edge.tls.certificates.emplace_back()); });
+  root.table("acme", [&](Table& t) { read_acme(t, edge.acme); });
+  root.tables("certificate", [&](Table& t, size_t i) {
+    crypto::CertificateSettings& c = edge.tls.certificates.emplace_back();
+    if (!read_acme_certificate(t, i, c, edge.acme)) read_certificate(t, c);
+  });
   root.tables("pool", [&](Table& t, size_t) { read_pool(t, edge.pools.emplace_back()); });
   root.tables("route", [&](Table& t, size_t i) { read_route(t, i, edge.routes.emplace_back()); });
   root.tables("passthrough", [&](Table& t, size_t i) {
@@ -271,6 +267,7 @@ void read_document(Table& root, Configuration& out) {
   });
   root.table("logging", [&](Table& t) { read_logging(t, edge.logs); });
   root.table("admin", [&](Table& t) { read_admin(t, out.admin); });
+  root.table("signing", [&](Table& t) { read_signing(t, edge.signing); });
   root.table("crypto", [&](Table& t) { read_crypto(t, edge.crypto); });
   root.table("quic", [&](Table& t) { read_quic(t, edge.quic); });
   root.table("debug", [&](Table& t) { read_debug(t, edge.debug); });

@@ -61,6 +61,8 @@ Result<std::string> read_file(const std::string& path, const CertificateStore::L
 Result<Certificate> load_certificate(const CertificateFiles& files,
                                      const CertificateStore::LoadOptions& options) {
   const bool together = files.chain == files.key;
+  const FileStamp chain_stamp = stamp_of(files.chain);
+  const FileStamp key_stamp = stamp_of(files.key);
   auto chain = read_file(files.chain, together ? &options : nullptr);
   if (!chain) return std::unexpected(chain.error());
   auto key = together ? chain : read_file(files.key, &options);
@@ -82,6 +84,8 @@ Result<Certificate> load_certificate(const CertificateFiles& files,
   }
   parsed->file = files.chain;
   parsed->id = files.id();
+  parsed->chain_stamp = chain_stamp;
+  parsed->key_stamp = key_stamp;
   parsed->is_default = files.is_default;
   return parsed;
 }

@@ -1,10 +1,6 @@
 // Certificates in files: which there are, and reading them.
 #pragma once
 
-#include <sys/types.h>
-
-#include <compare>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,19 +27,8 @@ struct CertificateFiles {
 inline constexpr size_t kMaxPairs = 10'000;
 Result<std::vector<CertificateFiles>> list_certificate_files(const CertificateSettings& settings);
 
-// Reads and checks both files; fills `file`, `id` and `is_default` too.
+// Reads and checks both files; fills `file`, `id`, the stamps and `is_default` too.
 Result<Certificate> load_certificate(const CertificateFiles& files,
                                      const CertificateStore::LoadOptions& options);
-
-// To see that a file is another one, or was written to.
-struct FileStamp {
-  dev_t device = 0;
-  ino_t inode = 0;
-  int64_t modified = 0;  // nanoseconds
-  int64_t changed = 0;
-  int64_t size = -1;  // -1: there is no such file
-  friend bool operator==(const FileStamp&, const FileStamp&) = default;
-};
-FileStamp stamp_of(const std::string& path);
 
 }  // namespace pqedge::crypto

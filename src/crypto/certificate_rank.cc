@@ -79,6 +79,8 @@ Certificate Certificate::copy() const {
   c.names = names;
   c.file = file;
   c.id = id;
+  c.chain_stamp = chain_stamp;
+  c.key_stamp = key_stamp;
   c.not_before = not_before;
   c.not_after = not_after;
   c.is_default = is_default;
@@ -96,16 +98,19 @@ Certificate Certificate::copy() const {
 
 bool same_content(const Certificate& old, const Certificate& fresh) {
   clear_errors();
-  if (X509_cmp(old.leaf.get(), fresh.leaf.get()) != 0 || EVP_PKEY_eq(old.key.get(), fresh.key.get()) != 1) {
+  if (X509_cmp(old.leaf.get(), fresh.leaf.get()) != 0 ||
+      EVP_PKEY_eq(old.key.get(), fresh.key.get()) != 1) {
     return false;
   }
   const int count = sk_X509_num(old.chain.get());
-  if (sk_X509_num(fresh.chain.get()) != count || old.file != fresh.file || old.is_default != fresh.is_default ||
-      old.is_challenge != fresh.is_challenge) {
+  if (sk_X509_num(fresh.chain.get()) != count || old.file != fresh.file ||
+      old.is_default != fresh.is_default || old.is_challenge != fresh.is_challenge) {
     return false;
   }
   // Where files say nothing of timestamps they may have come from a log.
-  if (!fresh.signed_timestamps.empty() && old.signed_timestamps != fresh.signed_timestamps) return false;
+  if (!fresh.signed_timestamps.empty() && old.signed_timestamps != fresh.signed_timestamps) {
+    return false;
+  }
   for (int i = 0; i < count; ++i) {
     if (X509_cmp(sk_X509_value(old.chain.get(), i), sk_X509_value(fresh.chain.get(), i)) != 0) {
       return false;

@@ -227,7 +227,7 @@ Result<std::shared_ptr<const CertificateStore>> CertificateStore::from_pem(
     std::string_view chain_pem, std::string_view key_pem) {
   auto parsed = parse_certificate({chain_pem, key_pem, "the chain", "the key"});
   if (!parsed) return std::unexpected(parsed.error());
-  parsed->id = "memory:";
+  parsed->id = "file:memory";
   return make({std::make_shared<const Certificate>(std::move(*parsed))});
 }
 

@@ -16,6 +16,17 @@ namespace pqedge::crypto {
 class CompressedMessages;
 std::shared_ptr<CompressedMessages> new_compressed_messages();
 
+// To see that a file is another one, or was written to.
+struct FileStamp {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  int64_t modified = 0;  // nanoseconds
+  int64_t changed = 0;
+  int64_t size = -1;  // -1: there is no such file
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+FileStamp stamp_of(const std::string& path);
+
 // A leaf, its key and its intermediates. Immutable once it is shared (CertificateRef): to change
 // what is stapled, change a copy() and give that to the keeper.
 struct Certificate {
@@ -25,6 +36,8 @@ struct Certificate {
   std::vector<std::string> names;  // lower case; wildcards as "*.example.org"; IPs as text
   std::string file;                // empty when it came from memory
   std::string id;                  // unique in the keeper: "file:...", "acme:..."
+  FileStamp chain_stamp;           // of the files, before they were read
+  FileStamp key_stamp;
   int64_t not_before = 0;          // Unix seconds
   int64_t not_after = 0;           // Unix seconds
   bool is_default = false;         // served when no name matches

@@ -12,6 +12,7 @@ namespace pqedge::crypto {
 
 // Everything but the certificates' files, which CertificateStore::load reads. Keys are "tls...".
 Problems validate(const TlsSettings& settings);
+Problems validate(const SigningSettings& settings);  // keys are "signing..."
 // The part of it that a host can have of its own: versions, groups, suites, signatures, client
 // certificates.
 Problems validate_policy(const TlsSettings& settings);
@@ -19,6 +20,9 @@ Problems validate_policy(const TlsSettings& settings);
 Problems validate(const std::vector<HostPolicySettings>& policies);
 // "tls.groups" -> "tls_policy[2].groups", in keys and texts.
 Problems moved_to(Problems problems, size_t policy);
+
+// Of validate(): resumption and 0-RTT.
+void check_tickets(Problems& problems, const TlsSettings& settings);
 
 // What OpenSSL is told. validate() found nothing wrong.
 struct PolicyLists {
@@ -28,6 +32,8 @@ struct PolicyLists {
   std::string signature_algorithms;  // empty: the library's defaults
 };
 PolicyLists policy_lists(const TlsSettings& settings);
+// As configured, or what the preset "cnsa2" implies; empty: the library's defaults.
+std::vector<std::string> signature_algorithms_of(const TlsSettings& settings);
 
 // What the policy says of a client that ends on a classical group.
 ClassicalAction classical_action(const TlsSettings& settings, bool offered_post_quantum);

@@ -15,7 +15,7 @@ namespace {
 constexpr Nanos kExpiryLook = 3600 * kSecond;
 // A file may be gone for a moment: some tools remove it and write it anew.
 constexpr Nanos kMissingWait = 10 * kSecond;
-// Half of a pair was written, or a file in pieces: the other half need not raise an event that is seen.
+// A file was written to while it was read, or before it was watched.
 constexpr Nanos kSecondLook = 2 * kSecond;
 
 counters::Counter reads(const char* result) {
@@ -46,10 +46,15 @@ CertificateWatcher::CertificateWatcher(net::Loop& main_loop, CertificateKeeper& 
             watcher.speak_of_expiry();
             watcher.expiry_timer_.arm(watcher.loop_, kExpiryLook);
           },
+          this),
+      tell_later_(
+          [](void* self) {
+            static_cast<CertificateWatcher*>(self)->publish_metrics();
+            static_cast<CertificateWatcher*>(self)->speak_of_expiry();
+          },
           this) {
   keeper_.observe([this](const std::string&, const crypto::CertificateRef&) {
-    publish_metrics();
-    speak_of_expiry();
+    loop_.defer(tell_later_);
   });
   expiry_timer_.arm(loop_, kExpiryLook);
 }
@@ -65,10 +70,9 @@ void CertificateWatcher::follow(const Settings& settings) {
     if (!pairs) continue;
     for (const crypto::CertificateFiles& files : *pairs) {
       Known known{.files = files};
-      // Those in use were read a moment ago: what changed since is seen by their content.
-      if (keeper_.find(files.id()) != nullptr) {
-        known.chain = crypto::stamp_of(files.chain);
-        known.key = crypto::stamp_of(files.key);
+      if (const crypto::CertificateRef in_use = keeper_.find(files.id())) {
+        known.chain = in_use->chain_stamp;
+        known.key = in_use->key_stamp;
         if (!files.timestamps.empty()) known.timestamps = crypto::stamp_of(files.timestamps);
       }
       known_.emplace(files.id(), std::move(known));
@@ -88,8 +92,7 @@ void CertificateWatcher::follow(const Settings& settings) {
     watch_paths();
     watch_->look_again(kSecondLook);  // for what changed between the reading and the watching
   }
-  publish_metrics();
-  speak_of_expiry();
+  loop_.defer(tell_later_);
 }
 
 void CertificateWatcher::watch_paths() {
@@ -153,13 +156,8 @@ CertificateWatcher::Outcome CertificateWatcher::look_at_all() {
     }
   }
   forget_missing(outcome);
-  if (watch_ != nullptr) {
-    watch_paths();
-    const bool half_done =
-        std::ranges::any_of(known_, [](const auto& k) { return !k.second.problem.empty(); });
-    if (half_done) watch_->look_again(kSecondLook);
-  }
-  publish_metrics();
+  if (watch_ != nullptr) watch_paths();
+  loop_.defer(tell_later_);
   return outcome;
 }
 

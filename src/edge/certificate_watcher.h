@@ -59,6 +59,7 @@ class CertificateWatcher {
   std::unique_ptr<jobs::FileWatch> watch_;           // null: not watched
   std::map<std::string, int> spoken_;                // id: the last threshold that was logged
   net::Timer expiry_timer_;
+  net::Deferred tell_later_;
 };
 
 }  // namespace pqedge::edge

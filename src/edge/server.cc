@@ -47,6 +47,9 @@ Result<void> Server::check(Settings settings, bool ports) {
     }
   }
   auto tickets = crypto::TicketKeyRing::create(settings.tls.ticket_lifetime);
+  if (auto keys = TicketKeyKeeper::load(settings.tls.ticket_keys); !keys) {
+    return std::unexpected(keys.error());
+  }
   auto snapshot = Snapshot::build(std::move(settings), nullptr);
   if (!snapshot) return std::unexpected(snapshot.error());
   if (!(*snapshot)->certificates) return {};
@@ -80,6 +83,8 @@ Result<void> Server::begin() {
   if (!keys) return std::unexpected(keys.error());
   shared_.quic_keys = std::make_shared<const quic::Keys>(std::move(*keys));
   shared_.tickets = crypto::TicketKeyRing::create(settings->tls.ticket_lifetime);
+  ticket_keys_ = std::make_unique<TicketKeyKeeper>(loop_, shared_.tickets);
+  begin_certificates(*settings);
   auto log = record::AccessLog::open(settings->logs, count);
   if (!log) return std::unexpected(log.error());
   shared_.access_log = std::move(*log);
@@ -117,18 +122,24 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
     keylog = std::move(*opened);
     log::warning("server", "TLS secrets of {} are written to {}", debug.client, debug.keylog_file);
   }
+  auto ticket_keys = TicketKeyKeeper::load(snapshot->settings.tls.ticket_keys);
+  if (!ticket_keys) return std::unexpected(ticket_keys.error());
   // All contexts before the first worker is told: a failure must change nothing.
   std::vector<std::shared_ptr<crypto::ServerContexts>> contexts(shared_.workers.size());
   if (snapshot->certificates) {
+    const auto store = store_of(*snapshot);
     for (auto& c : contexts) {
-      auto made = crypto::ServerContexts::create(snapshot->settings.tls, snapshot->certificates,
-                                                 shared_.tickets, keylog, snapshot->policies);
+      auto made =
+          crypto::ServerContexts::create(snapshot->settings.tls, store, shared_.tickets, keylog,
+                                         snapshot->policies, services_);
       if (!made) return std::unexpected(made.error());
       c = std::move(*made);
     }
   }
   shared_.tickets->set_lifetime(snapshot->settings.tls.ticket_lifetime);
+  ticket_keys_->apply(std::move(*ticket_keys), snapshot->settings.tls.ticket_lifetime);
   shared_.max_connections.store(snapshot->settings.max_connections, std::memory_order_relaxed);
+  adopt_certificates(*snapshot);
   for (size_t i = 0; i < shared_.workers.size(); ++i) {
     Worker& worker = *shared_.workers[i];
     auto ok = run_on(worker, [&worker, snapshot, c = contexts[i],
@@ -156,6 +167,15 @@ Result<std::string> Server::reload() {
   if (settings->crypto != current_->settings.crypto) {
     notes += "; the section crypto changes with a restart";
     settings->crypto = current_->settings.crypto;  // said with each reload until then
+  }
+  // Its memory is taken once, with the first configuration that has early data.
+  const crypto::EarlyDataSettings& early = current_->settings.tls.early_data;
+  if (early.on && settings->tls.early_data.on &&
+      settings->tls.early_data.replay_entries != early.replay_entries) {
+    notes += "; tls.early_data_tickets changes with a restart";
+  }
+  if (settings->signing.threads != current_->settings.signing.threads) {
+    notes += "; signing.threads changes with a restart";
   }
   if (settings->logs.queue != current_->settings.logs.queue) {
     notes += "; logging.queue changes with a restart";
@@ -232,6 +252,7 @@ void Server::stop_workers() {
     for (auto& w : shared_.workers) w->join();
     running_ = false;
   }
+  end_certificates();
   shared_.workers.clear();
   for (const auto& [address, udp] : bound_) {
     // The file of an inherited socket is the service manager's.

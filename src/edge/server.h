@@ -10,9 +10,13 @@
 
 #include "crypto/certificates.h"
 #include "edge/bindings.h"
+#include "edge/certificate_keeper.h"
+#include "edge/certificate_watcher.h"
 #include "edge/settings.h"
 #include "edge/snapshot.h"
+#include "edge/ticket_key_keeper.h"
 #include "edge/worker.h"
+#include "jobs/signing_threads.h"
 #include "net/inherited.h"
 
 namespace pqedge::edge {
@@ -36,6 +40,10 @@ class Server {
   // Loads and checks a whole new configuration and swaps it in on every worker; on an error the old
   // one stays as it is. The text says what was done, and names what only a restart changes.
   Result<std::string> reload();
+
+  // Reads certificates whose files have changed, now and not when the watch sees it. The text says
+  // what became of it; the error, what could not be taken.
+  Result<std::string> reload_certificates();
 
   // Stops listening, announces the end to clients, lets what runs finish until drain_timeout;
   // `done` is called (once, on the main thread) when no connection is left or the time is up.
@@ -65,6 +73,10 @@ class Server {
   Result<net::UdpSocket> udp_socket(const Binding& binding, const quic::Settings& quic) const;
   // Inherited sockets that no listener takes, as text; empty: there are none.
   std::string unused_sockets(const Settings& settings) const;
+  void begin_certificates(const Settings& settings);
+  std::shared_ptr<const crypto::CertificateStore> store_of(const Snapshot& snapshot) const;
+  void adopt_certificates(const Snapshot& snapshot);
+  void end_certificates();
   void watch_drain();
   void finish_drain();
   void stop_workers();
@@ -72,6 +84,11 @@ class Server {
   net::Loop& loop_;
   Options options_;
   Shared shared_;
+  std::unique_ptr<TicketKeyKeeper> ticket_keys_;
+  std::unique_ptr<CertificateKeeper> keeper_;
+  std::unique_ptr<CertificateWatcher> watcher_;
+  std::shared_ptr<jobs::SigningThreads> signer_;  // null: the workers make all signatures
+  crypto::HandshakeServices services_;
   std::shared_ptr<const Snapshot> current_;
   std::map<std::string, bool> bound_;  // address -> with UDP
   std::atomic<bool> ready_{false};

@@ -8,6 +8,7 @@
 #include "crypto/policy.h"
 #include "edge/validate_passthrough.h"
 #include "crypto/providers.h"
+#include "edge/validate_acme.h"
 #include "http/validate.h"
 #include "record/validate.h"
 #include "route/validate.h"
@@ -168,6 +169,11 @@ void check_certificates(const crypto::TlsSettings& tls, Problems& out) {
                        entry_key("certificate", earlier, "chain")});
         break;
       }
+      if (list[i].directory == list[earlier].directory && !list[i].directory.empty()) {
+        out.push_back({entry_key("certificate", i, "directory"), "is there twice", "",
+                       entry_key("certificate", earlier, "directory")});
+        break;
+      }
     }
   }
 }
@@ -251,11 +257,12 @@ Problems validate(const Settings& settings) {
   check_clients_of_routes(settings, out);
   for (Problems part : {crypto::validate(settings.tls), crypto::validate(settings.tls_policies),
                         http::validate(settings.identity.client_certificate),
-                        crypto::validate(settings.crypto),
+                        crypto::validate(settings.crypto), crypto::validate(settings.signing),
                         http::validate(settings.limits),
                         http::validate(settings.identity), upstream::validate(settings.pools),
                         route::validate(settings.routes), quic::validate(settings.quic),
-                        record::validate(settings.logs), validate_passthroughs(settings)}) {
+                        record::validate(settings.logs), validate_passthroughs(settings),
+                        validate_acme(settings)}) {
     out.insert(out.end(), part.begin(), part.end());
   }
   const bool answers = std::ranges::any_of(

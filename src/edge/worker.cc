@@ -59,6 +59,9 @@ void Worker::join() {
 Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
                            std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan) {
   snapshot_ = SnapshotRef(new WorkerSnapshot(std::move(snapshot), std::move(contexts), backends_));
+  if (certificates_ != nullptr && snapshot_->contexts() != nullptr) {
+    snapshot_->contexts()->set_certificates(certificates_);
+  }
   backends_.forget_unused();
 
   auto old_tcp = std::move(tcp_);
@@ -95,6 +98,13 @@ Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
   }
   std::erase_if(closing_quic_, [](const auto& l) { return l->connections() == 0; });
   return {};
+}
+
+void Worker::set_certificates(std::shared_ptr<const crypto::CertificateStore> store) {
+  certificates_ = std::move(store);
+  if (snapshot_ && snapshot_->contexts() != nullptr) {
+    snapshot_->contexts()->set_certificates(certificates_);
+  }
 }
 
 void Worker::drain(Nanos linger) {

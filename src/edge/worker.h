@@ -60,6 +60,8 @@ class Worker {
   // Swaps the configuration between two requests.
   Result<void> apply(std::shared_ptr<const Snapshot> snapshot,
                      std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan);
+  // From the next handshake on.
+  void set_certificates(std::shared_ptr<const crypto::CertificateStore> store);
   // Stops listening and announces the end to every connection.
   void drain(Nanos linger);
   void close_connections();
@@ -111,6 +113,7 @@ class Worker {
   std::unique_ptr<net::Loop> loop_;
   upstream::Backends backends_;
   SnapshotRef snapshot_;
+  std::shared_ptr<const crypto::CertificateStore> certificates_;  // of the keeper; null: none yet
   std::shared_ptr<const ChallengeAnswers> challenge_answers_;
   std::map<std::string, std::unique_ptr<TcpListener>> tcp_;  // by address
   std::map<std::string, std::unique_ptr<QuicListener>> quic_;

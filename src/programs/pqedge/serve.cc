@@ -139,6 +139,9 @@ class Process final : private net::EventSource {
     admin::Hooks hooks;
     hooks.ready = [this] { return server_->ready(); };
     hooks.reload = [this] { return on_main([this] { return reload(); }); };
+    hooks.reload_certificates = [this] {
+      return on_main([this] { return server_->reload_certificates(); });
+    };
     hooks.drain = [this] { loop_->post([this] { stop(); }); };
     hooks.reopen_logs = [this] { loop_->post([this] { reopen(); }); };
     hooks.status_json = [this] {
