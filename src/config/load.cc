@@ -60,7 +60,7 @@ Problems check_across(const Configuration& c) {
   Problems out;
   for (size_t i = 0; i < c.edge.listeners.size(); ++i) {
     const auto& listener = c.edge.listeners[i];
-    if (listener.tls && c.edge.tls.certificates.empty()) {
+    if (listener.tls && c.edge.tls.certificates.empty() && c.edge.acme.on_demand.ask.empty()) {
       out.push_back({entry_key("listener", i), "takes TLS, and there is no certificate",
                      "write a [[certificate]] with chain and key, or tls = false"});
     }

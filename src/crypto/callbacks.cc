@@ -32,6 +32,11 @@ int on_alpn(SSL* ssl, const unsigned char** out, unsigned char* out_size, const 
   end_certificate_extras();
   const SessionState* state = session_of(ssl);
   if (state == nullptr) return SSL_TLSEXT_ERR_ALERT_FATAL;
+  if (state->acme_challenge && in_size > 1) {  // the one that there is
+    *out = in + 1;
+    *out_size = in[0];
+    return SSL_TLSEXT_ERR_OK;
+  }
   for (const std::string& ours : *state->alpn) {
     for (unsigned int at = 0; at < in_size && at + in[at] < in_size; at += 1 + in[at]) {
       if (as_text({in + at + 1, in[at]}) != ours) continue;

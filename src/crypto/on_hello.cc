@@ -24,6 +24,18 @@ bool shares_post_quantum(const ClientHello& hello, const HostPolicy& policy) {
   });
 }
 
+// RFC 8737 3: a CA that looks at a challenge names this protocol alone, over TCP.
+bool is_acme_challenge(const ClientHello& hello, const Policy& policy, const SessionState& state) {
+  if (!hello.has_alpn || state.facts->transport != net::Transport::tls) return false;
+  size_t protocols = 0;
+  bool named = false;
+  for (const ProtocolName& protocol : hello.alpn) {
+    ++protocols;
+    named = protocol.name == kAcmeProtocol;
+  }
+  return named && protocols == 1 && policy.store->find_challenge(state.facts->sni) != nullptr;
+}
+
 // Which hello is judged: the one that was sent, or the one within it (RFC 9849).
 enum class Layer : uint8_t { sent, inner };
 
@@ -50,6 +62,7 @@ HelloVerdict judge_hello(Bytes message, const Policy& policy, SessionState& stat
   state.signatures = client_signatures(*hello);
   state.signatures.leaf &= state.policy->signature_schemes;
   state.sent_alpn = hello->has_alpn;
+  state.acme_challenge = is_acme_challenge(*hello, policy, state);
   state.certificate_encodings = offered_certificate_encodings(*hello);
   state.facts->offered_post_quantum = offers_post_quantum(*hello);
   const ClassicalAction action =

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -43,6 +44,9 @@ class ServerContexts {
   // On the worker's thread: what handshakes find from now on.
   virtual void set_certificates(std::shared_ptr<const CertificateStore> store) = 0;
 };
+
+// RFC 8737 6.2: what a CA names when it looks at a challenge; never what a listener offers.
+inline constexpr std::string_view kAcmeProtocol = "acme-tls/1";
 
 // ALPN identifiers a listener offers, best first, as the names of RFC 7301 ("h2", "http/1.1").
 using AlpnList = std::vector<std::string>;

@@ -9,6 +9,7 @@
 #include "edge/passthrough_settings.h"
 #include "http/limits.h"
 #include "http/rules.h"
+#include "jobs/acme/settings.h"
 #include "net/address.h"
 #include "record/settings.h"
 #include "route/settings.h"
@@ -49,6 +50,7 @@ struct Settings {
   crypto::ProviderSettings crypto;  // changes with a restart
   crypto::SigningSettings signing;
   bool watch_certificates = true;  // their files are read again when they change
+  acme::Settings acme;
   http::Limits limits;
   http::IdentitySettings identity;
   std::vector<upstream::PoolSettings> pools;
