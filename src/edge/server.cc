@@ -92,6 +92,7 @@ Result<void> Server::begin() {
   auto snapshot = Snapshot::build(
       std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr);
   if (!snapshot) return std::unexpected(snapshot.error());
+  if (auto ok = acme_->configure((*snapshot)->settings.acme); !ok) return ok;
 
   for (uint32_t i = 0; i < count; ++i) {
     auto worker = Worker::create(shared_, static_cast<uint16_t>(i), count);
@@ -109,6 +110,7 @@ Result<void> Server::begin() {
   for (auto& w : shared_.workers) w->start();
   running_ = true;
   if (auto ok = install(std::move(*snapshot), std::move(*plans)); !ok) return ok;
+  acme_->begin();
   ready_.store(true, std::memory_order_release);
   return {};
 }
@@ -199,6 +201,10 @@ Result<std::string> Server::reload() {
   if (auto ok = install(std::move(*snapshot), std::move(*plans)); !ok) {
     return std::unexpected(ok.error());
   }
+  if (auto ok = acme_->configure(current_->settings.acme); !ok) {
+    log::error("acme", "{}", ok.error().message);
+    notes += "; acme stays as it was: " + ok.error().message;
+  }
   ++reloads_;
   return std::format("reloaded {}: {} routes, {} pools, {} listeners{}", current_->settings.source,
                      current_->settings.routes.size(), current_->settings.pools.size(),
@@ -212,6 +218,7 @@ void Server::drain(std::function<void()> done) {
   ready_.store(false, std::memory_order_release);
   const Settings& s = current_->settings;
   drain_deadline_ = monotonic_now() + s.drain_timeout;
+  acme_->finish();  // orders are the next process's
   for (auto& w : shared_.workers) {
     run_on(*w, [&w, linger = s.drain_linger] {
       w->drain(linger);

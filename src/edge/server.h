@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crypto/certificates.h"
+#include "edge/acme.h"
 #include "edge/bindings.h"
 #include "edge/certificate_keeper.h"
 #include "edge/certificate_watcher.h"
@@ -88,6 +89,7 @@ class Server {
   std::unique_ptr<CertificateKeeper> keeper_;
   std::unique_ptr<CertificateWatcher> watcher_;
   std::shared_ptr<jobs::SigningThreads> signer_;  // null: the workers make all signatures
+  std::shared_ptr<Acme> acme_;
   crypto::HandshakeServices services_;
   std::shared_ptr<const Snapshot> current_;
   std::map<std::string, bool> bound_;  // address -> with UDP

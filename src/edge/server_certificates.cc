@@ -17,6 +17,8 @@ void Server::begin_certificates(const Settings& settings) {
         }
       });
   watcher_ = std::make_unique<CertificateWatcher>(loop_, *keeper_);
+  acme_ = std::make_shared<Acme>(loop_, shared_, *keeper_);
+  services_.requester = acme_;
   if (settings.signing.threads > 0) {
     signer_ = jobs::SigningThreads::start(settings.signing);
     services_.signer = signer_;
@@ -30,11 +32,12 @@ std::shared_ptr<const crypto::CertificateStore> Server::store_of(const Snapshot&
 
 // The workers have it before they are told of the rest.
 void Server::adopt_certificates(const Snapshot& snapshot) {
-  keeper_->replace_all(kOfFiles, snapshot.certificates == nullptr
-                                     ? std::vector<crypto::CertificateRef>()
-                                     : snapshot.certificates->all());
+  const std::vector<crypto::CertificateRef> read = snapshot.certificates == nullptr
+                                                       ? std::vector<crypto::CertificateRef>()
+                                                       : snapshot.certificates->all();
+  keeper_->replace_all(kOfFiles, read);
   keeper_->publish_now();
-  watcher_->follow(snapshot.settings);
+  watcher_->follow(snapshot.settings, read);
   if (signer_ != nullptr) signer_->update(snapshot.settings.signing);
 }
 
@@ -45,6 +48,7 @@ Result<std::string> Server::reload_certificates() {
 
 // Before the workers' loops are gone: threads of jobs still speak to them.
 void Server::end_certificates() {
+  if (acme_ != nullptr) acme_->stop();
   if (signer_ != nullptr) signer_->stop();
 }
 

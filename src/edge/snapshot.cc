@@ -37,8 +37,11 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
   s->settings.quic.qlog_client = s->settings.debug.client;
   s->limits = std::make_shared<const http::Limits>(s->settings.limits);
   if (wants_tls(s->settings)) {
-    auto store = pem != nullptr
-                     ? crypto::CertificateStore::from_pem(pem->chain, pem->key)
+    // With ACME there may be none in files.
+    const bool acme_alone = s->settings.tls.certificates.empty() && s->settings.acme.on();
+    auto store = pem != nullptr ? crypto::CertificateStore::from_pem(pem->chain, pem->key)
+                 : acme_alone ? Result<std::shared_ptr<const crypto::CertificateStore>>(
+                                    crypto::CertificateStore::make({}))
                      : crypto::CertificateStore::load(
                            s->settings.tls.certificates,
                            {.strict_keys = s->settings.tls.strict_key_files, .warn = true});

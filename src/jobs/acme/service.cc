@@ -118,6 +118,7 @@ Result<Service::Changes> Service::configure(std::shared_ptr<const Settings> sett
       gate_settings_ = settings->on_demand;
       gate_ = std::make_shared<OnDemandGate>(gate_settings_);
     }
+    on_demand_.store(gate_ != nullptr, std::memory_order_relaxed);
   }
   count_names();
   if (running_ && settings->on()) start_threads();
@@ -237,6 +238,7 @@ void Service::count_names() const {
 }
 
 bool Service::request(std::string_view host, OnDemandGate::Wake wake) {
+  if (!on_demand_.load(std::memory_order_relaxed)) return false;  // without a lock
   const auto g = gate();
   if (g == nullptr) return false;
   const auto verdict = g->request(host, std::move(wake), monotonic_now());

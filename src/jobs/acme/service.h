@@ -60,6 +60,7 @@ class Service {
 
   Host& host_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> on_demand_{false};
 
   mutable std::mutex mutex_;  // of all below but the gate
   std::condition_variable changed_;
