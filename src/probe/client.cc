@@ -91,7 +91,7 @@ Result<crypto::SslCtxPtr> make_context(const Options& options, const SessionAsk&
   if (auto trust = set_trust(raw, options); !trust) return std::unexpected(trust.error());
   std::array<int, 1> compression{asked.compression};
   const bool ok =
-      (asked.groups.empty() || SSL_CTX_set1_groups_list(raw, asked.groups.c_str()) == 1) &&
+      SSL_CTX_set1_groups_list(raw, asked.groups.c_str()) == 1 &&
       (asked.signatures.empty() || SSL_CTX_set1_sigalgs_list(raw, asked.signatures.c_str()) == 1) &&
       (asked.compression == 0 ||
        SSL_CTX_set1_cert_comp_preference(raw, compression.data(), compression.size()) == 1) &&
@@ -126,10 +126,12 @@ Result<crypto::SslPtr> make_client(SSL_CTX* context, const Options& options,
           0) {
     return fail("TLS: the ALPN list was not taken");
   }
-  SSL_set_tlsext_status_type(ssl.get(), TLSEXT_STATUSTYPE_ocsp);
+  if (asked.extras) {
+    SSL_set_tlsext_status_type(ssl.get(), TLSEXT_STATUSTYPE_ocsp);
 #ifndef OPENSSL_NO_CT
-  SSL_enable_ct(ssl.get(), SSL_CT_VALIDATION_PERMISSIVE);
+    SSL_enable_ct(ssl.get(), SSL_CT_VALIDATION_PERMISSIVE);
 #endif
+  }
   if (asked.resume != nullptr) SSL_set_session(ssl.get(), asked.resume);
   return ssl;
 }

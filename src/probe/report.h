@@ -95,8 +95,9 @@ struct Report {
   Finding own_order;  // it keeps to its own order of groups, whatever the client's
   std::string groups_detail;
   Finding hybrid_client;     // one with a hybrid's key share, in a hello above one segment, connects
-  std::string usual_groups;  // for OpenSSL, of the other handshakes; empty: its own list
-  uint16_t default_group = 0;  // what a client like OpenSSL's gets, and whether by a retry
+  std::string usual_groups;  // of other handshakes, where hybrid_client is not; else empty
+  // What a client gets that sends shares of X25519MLKEM768 and X25519, and whether by a retry.
+  uint16_t default_group = 0;
   bool default_retry = false;
   // The client lists a group with ML-KEM, but sends a share of a classical one only.
   Finding asks_for_post_quantum;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "crypto/handles.h"
@@ -14,12 +15,19 @@ namespace pqedge::probe {
 
 using SessionPtr = std::unique_ptr<SSL_SESSION, crypto::FreeWith<SSL_SESSION_free>>;
 
-// What a handshake is asked to be. Empty texts: the library's own lists.
+// As current clients do: shares of the usual hybrid and of X25519, and beside them every group that
+// the library has (OpenSSL passes over those with a question mark that it does not know).
+inline constexpr std::string_view kUsualGroups =
+    "?*X25519MLKEM768:?*X25519:?SecP256r1MLKEM768:?SecP384r1MLKEM1024:?MLKEM768:?MLKEM1024:"
+    "?MLKEM512:?P-256:?P-384:?P-521:?X448:?ffdhe2048:?ffdhe3072";
+
+// What a handshake is asked to be. No signatures: the library's own list.
 struct SessionAsk {
-  std::string groups;
+  std::string groups{kUsualGroups};
   std::string signatures;
   std::vector<std::string> alpn;
   int compression = 0;           // a TLSEXT_comp_cert_* algorithm; 0: none is offered
+  bool extras = true;            // asks for an OCSP response and SCTs
   bool ech_grease = false;       // RFC 9849 6.2
   bool http_request = false;     // after the handshake: HEAD /, whose answer brings Alt-Svc
   bool wait_for_ticket = false;  // after the handshake: for a session ticket, a little while

@@ -20,7 +20,7 @@ constexpr std::array<uint16_t, 4> kClassical = {0x001d, 0x0017, 0x0018, 0x0019};
 
 SessionAsk usual(const Report& report) {
   SessionAsk asked;
-  asked.groups = report.usual_groups;
+  if (!report.usual_groups.empty()) asked.groups = report.usual_groups;
   return asked;
 }
 
@@ -129,6 +129,7 @@ void ask_compression(Dialer& dialer, Report& report) {
        {TLSEXT_comp_cert_zlib, TLSEXT_comp_cert_brotli, TLSEXT_comp_cert_zstd}) {
     SessionAsk asked = usual(report);
     asked.compression = algorithm;
+    asked.extras = false;  // a message made ahead is a server's only one
     const SessionResult result = open_session(dialer, asked);
     if (result.seen.compression.algorithm != 0) {
       report.compression.push_back(result.seen.compression);
