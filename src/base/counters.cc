@@ -78,24 +78,7 @@ class Registry {
     return value_locked(index);
   }
 
-  SizeHistogram::SizeHistogram(std::string_view name, std::string_view help, const Labels& labels) {
-  const std::string bucket_name = std::string(name) + "_bucket";
-  for (size_t i = 0; i < buckets_.size(); ++i) {
-    Labels with_bound = labels;
-    with_bound.push_back({"le", i < kBounds.size() ? std::to_string(kBounds[i]) : "+Inf"});
-    buckets_[i] = Counter(bucket_name, help, std::move(with_bound));
-  }
-  sum_ = Counter(std::string(name) + "_sum_bytes", help, labels);
-}
-
-void SizeHistogram::observe(uint64_t bytes) const {
-  size_t i = 0;
-  while (i < kBounds.size() && bytes > kBounds[i]) ++i;
-  buckets_[i].add();
-  sum_.add(bytes);
-}
-
-void for_each(const std::function<void(const Series&)>& take) {
+  void for_each(const std::function<void(const Series&)>& take) {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, index] : index_) {
       const Entry& e = entries_[index];
@@ -175,6 +158,23 @@ void Histogram::observe_micros(uint64_t micros) const {
   while (i < kBoundsMicros.size() && micros > kBoundsMicros[i]) ++i;
   buckets_[i].add();
   sum_micros_.add(micros);
+}
+
+SizeHistogram::SizeHistogram(std::string_view name, std::string_view help, const Labels& labels) {
+  const std::string bucket_name = std::string(name) + "_bucket";
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    Labels with_bound = labels;
+    with_bound.push_back({"le", i < kBounds.size() ? std::to_string(kBounds[i]) : "+Inf"});
+    buckets_[i] = Counter(bucket_name, help, std::move(with_bound));
+  }
+  sum_ = Counter(std::string(name) + "_sum_bytes", help, labels);
+}
+
+void SizeHistogram::observe(uint64_t bytes) const {
+  size_t i = 0;
+  while (i < kBounds.size() && bytes > kBounds[i]) ++i;
+  buckets_[i].add();
+  sum_.add(bytes);
 }
 
 void for_each(const std::function<void(const Series&)>& take) { Registry::get().for_each(take); }
