@@ -54,6 +54,41 @@ chain = "certificates/www.example.com.pem"        # the certificate, then its in
 key = "certificates/www.example.com.key"
 default = true                                    # served when no name matches
 
+[[certificate]]                                   # obtained by [acme]
+names = ["old.example.com"]
+acme = true
+
+[acme]
+directory = "https://acme-v02.api.letsencrypt.org/directory"
+email = "admin@example.com"
+accept_terms = true                    # the CA's terms of service
+storage = "/var/lib/pqedge/acme"       # accounts and certificates
+challenge = "http-01"                  # or "tls-alpn-01", "dns-01"
+key_type = "p256"                      # or "p384", "rsa2048", "rsa3072", "rsa4096", "ml-dsa-44", ...
+renew_percent_left = 33                # of the lifetime, where the CA names no time of its own
+retry_min = "1m"                       # after a failure; doubled with each
+retry_max = "6h"
+timeout = "30s"                        # of one exchange with the CA
+# ca_file = "acme-ca.pem"              # what the ACME server's certificate is checked with
+# eab_key_id = "key-1"                 # external account binding
+# eab_key_file = "eab.key"
+#
+# [acme.dns]                           # for dns-01: a command, or a server with zones (RFC 2136)
+# hook = ["/usr/local/bin/acme-dns"]
+# hook_timeout = "1m"
+# server = "192.0.2.53:53"
+# zones = ["example.com"]
+# tsig_key = "pqedge"
+# tsig_secret_file = "tsig.key"        # hmac-sha256, base64
+# propagation = "10s"                  # before the CA is told to look
+#
+# [acme.on_demand]                     # names that clients ask for
+# ask = "http://127.0.0.1:9900/allowed"
+# max_names = 1000
+# asks_per_minute = 60
+# wait = "8s"
+# deny_for = "10m"
+
 # ---- where requests go ----------------------------------------------------------------------------
 
 [[pool]]

@@ -413,6 +413,7 @@ TEST(Config, TheExampleShowsEveryKey) {
     const bool shown = example.find("\n" + name + " = ") != std::string::npos ||
                        example.find("\n# " + name + " = ") != std::string::npos ||
                        example.find("[" + name + "]") != std::string::npos ||
+                       example.find("." + name + "]") != std::string::npos ||
                        example.find("{ " + name + " = ") != std::string::npos;
     EXPECT_TRUE(shown) << key;
   }
