@@ -59,7 +59,11 @@ CertificateWatcher::CertificateWatcher(net::Loop& main_loop, CertificateKeeper& 
   expiry_timer_.arm(loop_, kExpiryLook);
 }
 
-void CertificateWatcher::follow(const Settings& settings) {
+void CertificateWatcher::follow(const Settings& settings,
+                                const std::vector<crypto::CertificateRef>& read) {
+  // The keeper may have kept an older one of the same content, and its stamps.
+  std::map<std::string_view, const crypto::Certificate*> by_id;
+  for (const crypto::CertificateRef& c : read) by_id[c->id] = c.get();
   settings_ = settings.tls.certificates;
   options_ = {.strict_keys = settings.tls.strict_key_files, .warn = true};
   known_.clear();
@@ -70,9 +74,9 @@ void CertificateWatcher::follow(const Settings& settings) {
     if (!pairs) continue;
     for (const crypto::CertificateFiles& files : *pairs) {
       Known known{.files = files};
-      if (const crypto::CertificateRef in_use = keeper_.find(files.id())) {
-        known.chain = in_use->chain_stamp;
-        known.key = in_use->key_stamp;
+      if (const auto it = by_id.find(files.id()); it != by_id.end()) {
+        known.chain = it->second->chain_stamp;
+        known.key = it->second->key_stamp;
         if (!files.timestamps.empty()) known.timestamps = crypto::stamp_of(files.timestamps);
       }
       known_.emplace(files.id(), std::move(known));

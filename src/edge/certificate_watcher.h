@@ -20,8 +20,8 @@ class CertificateWatcher {
  public:
   CertificateWatcher(net::Loop& main_loop, CertificateKeeper& keeper);
 
-  // Of a start or a reload whose certificates the keeper has already.
-  void follow(const Settings& settings);
+  // Of a start or a reload whose certificates were just read; the keeper has them already.
+  void follow(const Settings& settings, const std::vector<crypto::CertificateRef>& read);
   // Reads what has changed since. The text says what became of it; the error names what could not be
   // taken (the rest was).
   Result<std::string> look();

@@ -33,6 +33,7 @@ class TemporaryDirectory {
 Hooks hooks() {
   return {.ready = [] { return true; },
           .reload = []() -> Result<std::string> { return "reloaded"; },
+          .reload_certificates = []() -> Result<std::string> { return "certificates: 0"; },
           .drain = [] {},
           .reopen_logs = [] {},
           .status_json = [] { return std::string("{}"); }};

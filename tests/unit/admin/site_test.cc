@@ -36,6 +36,9 @@ class AdminSite : public ::testing::Test {
               if (!reload_works_) return fail("edge.toml:1:1: version: is missing");
               return "reloaded";
             },
+            .reload_certificates = []() -> Result<std::string> {
+              return fail("certificates: 0 read anew; kept as they are:\nno");
+            },
             .drain = [this] { called_ += "drain "; },
             .reopen_logs = [this] { called_ += "reopen "; },
             .status_json = [] { return std::string("{\"workers\":2}"); }};
@@ -75,7 +78,8 @@ TEST_F(AdminSite, ThePagesAreReadOnly) {
     EXPECT_EQ(a.status, 405) << method;
     EXPECT_EQ(a.allow, "GET");
   }
-  for (const char* path : {"/reload", "/drain", "/status", "/reopen-logs", "/metrics/", "/x"}) {
+  for (const char* path : {"/reload", "/reload-certificates", "/drain", "/status", "/reopen-logs",
+                           "/metrics/", "/x"}) {
     EXPECT_EQ(ask("POST", path, "localhost").status, 404) << path;
     EXPECT_EQ(ask("GET", path, "localhost").status, 404) << path;
   }
@@ -126,7 +130,8 @@ TEST_F(AdminSite, AReloadThatWasRefusedSaysWhy) {
 }
 
 TEST_F(AdminSite, OrdersNeedPostAndQuestionsNeedGet) {
-  for (const char* path : {"/reload", "/drain", "/reopen-logs"}) {
+  EXPECT_EQ(ask("POST", "/reload-certificates", "x", Side::control).status, 422);
+  for (const char* path : {"/reload", "/reload-certificates", "/drain", "/reopen-logs"}) {
     const Answer a = ask("GET", path, "localhost", Side::control);
     EXPECT_EQ(a.status, 405) << path;
     EXPECT_EQ(a.allow, "POST");

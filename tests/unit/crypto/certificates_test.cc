@@ -201,7 +201,7 @@ TEST_F(Certificates, FoundByName) {
   ASSERT_TRUE(store) << store.error().message;
   EXPECT_EQ((*store)->size(), 4u);
   const auto find = [&](std::string_view host) {
-    const std::string file = (*store)->find(host).file;
+    const std::string file = (*store)->find(host)->file;
     return file.substr(file.rfind('/') + 1);
   };
   EXPECT_EQ(find("zero.test"), "zero.pem");
@@ -231,7 +231,7 @@ TEST_F(Certificates, TheFirstOfTwoForOneNameIsServed) {
        .key_file = files.write("2.key", second.key_pem)},
   });
   ASSERT_TRUE(store);
-  EXPECT_TRUE((*store)->find("a.test").file.ends_with("1.pem"));
+  EXPECT_TRUE((*store)->find("a.test")->file.ends_with("1.pem"));
   EXPECT_TRUE(std::ranges::any_of(logged, [](const std::string& s) {
     return s.find("are both for a.test: the former is served") != s.npos;
   }));
@@ -245,7 +245,7 @@ TEST(SelfSigned, IsWhatABrowserTakes) {
   ASSERT_TRUE(pem) << pem.error().message;
   const auto store = CertificateStore::from_pem(pem->chain, pem->key);
   ASSERT_TRUE(store) << store.error().message;
-  const Certificate& c = (*store)->find("localhost");
+  const Certificate& c = *(*store)->find("localhost");
   X509* x = c.leaf.get();
   EXPECT_EQ(c.names, (std::vector<std::string>{"localhost", "127.0.0.1", "::1", "*.edge.test"}));
   EXPECT_TRUE(EVP_PKEY_is_a(c.key.get(), "EC"));
