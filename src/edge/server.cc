@@ -138,10 +138,15 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
       c = std::move(*made);
     }
   }
+  if (auto ok = stapling_->configure(snapshot->settings.tls); !ok) return ok;
   shared_.tickets->set_lifetime(snapshot->settings.tls.ticket_lifetime);
   ticket_keys_->apply(std::move(*ticket_keys), snapshot->settings.tls.ticket_lifetime);
   shared_.max_connections.store(snapshot->settings.max_connections, std::memory_order_relaxed);
   adopt_certificates(*snapshot);
+  // With what was stapled to them just now.
+  for (auto& c : contexts) {
+    if (c != nullptr) c->set_certificates(keeper_->store());
+  }
   for (size_t i = 0; i < shared_.workers.size(); ++i) {
     Worker& worker = *shared_.workers[i];
     auto ok = run_on(worker, [&worker, snapshot, c = contexts[i],
@@ -289,9 +294,10 @@ std::string Server::status_json() const {
   return std::format(
       "{{\"configuration\":\"{}\",\"workers\":{},\"client_connections\":{},\"reloads\":{},"
       "\"ready\":{},\"draining\":{},\"kernel_tls\":{{\"library\":{},\"kernel\":{},"
-      "\"used\":false}}}}",
+      "\"used\":false}},\"stapling\":{}}}",
       source, shared_.workers.size(), shared_.connections.load(std::memory_order_relaxed), reloads_,
-      ready(), draining_, kernel_tls.library, kernel_tls.kernel);
+      ready(), draining_, kernel_tls.library, kernel_tls.kernel,
+      stapling_ == nullptr ? "[]" : stapling_->status_json());
 }
 
 }  // namespace pqedge::edge

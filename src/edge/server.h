@@ -15,6 +15,7 @@
 #include "edge/certificate_watcher.h"
 #include "edge/settings.h"
 #include "edge/snapshot.h"
+#include "edge/stapling.h"
 #include "edge/ticket_key_keeper.h"
 #include "edge/worker.h"
 #include "jobs/signing_threads.h"
@@ -88,6 +89,7 @@ class Server {
   std::unique_ptr<TicketKeyKeeper> ticket_keys_;
   std::unique_ptr<CertificateKeeper> keeper_;
   std::unique_ptr<CertificateWatcher> watcher_;
+  std::unique_ptr<Stapling> stapling_;
   std::shared_ptr<jobs::SigningThreads> signer_;  // null: the workers make all signatures
   std::shared_ptr<Acme> acme_;
   crypto::HandshakeServices services_;

@@ -17,6 +17,7 @@ void Server::begin_certificates(const Settings& settings) {
         }
       });
   watcher_ = std::make_unique<CertificateWatcher>(loop_, *keeper_);
+  stapling_ = std::make_unique<Stapling>(loop_, *keeper_);
   acme_ = std::make_shared<Acme>(loop_, shared_, *keeper_);
   services_.requester = acme_;
   if (settings.signing.threads > 0) {
@@ -48,6 +49,7 @@ Result<std::string> Server::reload_certificates() {
 
 // Before the workers' loops are gone: threads of jobs still speak to them.
 void Server::end_certificates() {
+  stapling_.reset();
   if (acme_ != nullptr) acme_->stop();
   if (signer_ != nullptr) signer_->stop();
 }

@@ -49,21 +49,15 @@ Stapling::Stapling(net::Loop& main_loop, CertificateKeeper& keeper)
     : loop_(main_loop),
       keeper_(keeper),
       apply_timer_([](void* self) { static_cast<Stapling*>(self)->apply(); }, this),
-      self_(std::make_shared<Stapling*>(this)) {}
+      self_(std::make_shared<Stapling*>(this)) {
+  keeper.observe([self = self_](const std::string& id, const crypto::CertificateRef& now) {
+    if (*self != nullptr) (*self)->on_certificate(id, now);
+  });
+}
 
 Stapling::~Stapling() {
   *self_ = nullptr;
   web_.reset();
-}
-
-Result<std::unique_ptr<Stapling>> Stapling::create(net::Loop& main_loop, CertificateKeeper& keeper,
-                                                   const crypto::TlsSettings& settings) {
-  std::unique_ptr<Stapling> s(new Stapling(main_loop, keeper));
-  if (auto ok = s->configure(settings); !ok) return std::unexpected(ok.error());
-  keeper.observe([self = s->self_](const std::string& id, const crypto::CertificateRef& now) {
-    if (*self != nullptr) (*self)->on_certificate(id, now);
-  });
-  return s;
 }
 
 // What the jobs say is heard on the main thread, if there is still somebody.

@@ -19,16 +19,15 @@ namespace pqedge::edge {
 
 class Stapling {
  public:
-  // Begins with the keeper's certificates: those whose response is in the cache have it when this
-  // returns. The keeper must outlive it. No thread runs as long as there is nobody to ask.
-  static Result<std::unique_ptr<Stapling>> create(net::Loop& main_loop, CertificateKeeper& keeper,
-                                                  const crypto::TlsSettings& settings);
+  // Does nothing until it is configured. The keeper must outlive it. No thread runs as long as there
+  // is nobody to ask.
+  Stapling(net::Loop& main_loop, CertificateKeeper& keeper);
   ~Stapling();
   Stapling(const Stapling&) = delete;
   Stapling& operator=(const Stapling&) = delete;
 
-  // A reload, after its certificates were given to the keeper and before they are served. On an error
-  // nothing has changed.
+  // At the start and with a reload, before its certificates are given to the keeper: one whose
+  // response is in the cache has it at once. On an error nothing has changed.
   Result<void> configure(const crypto::TlsSettings& settings);
 
   // A JSON array: what is known of each certificate's response and timestamps.
@@ -44,7 +43,6 @@ class Stapling {
     std::vector<crypto::TimestampReport> reports;
   };
 
-  Stapling(net::Loop& main_loop, CertificateKeeper& keeper);
   void on_certificate(const std::string& id, const crypto::CertificateRef& now);
   void begin(const std::string& id, const crypto::Certificate& certificate);
   void ask(const std::string& id, const crypto::Certificate& certificate);
@@ -64,7 +62,7 @@ class Stapling {
 
   net::Loop& loop_;
   CertificateKeeper& keeper_;
-  crypto::OcspSettings ocsp_settings_;
+  crypto::OcspSettings ocsp_settings_{.stapling = false};
   crypto::TransparencySettings transparency_;
   std::shared_ptr<const crypto::LogList> logs_;
   std::map<std::string, Item> items_;  // by the certificate's id
