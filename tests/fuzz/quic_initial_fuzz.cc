@@ -38,7 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   uint64_t number = 0;
   for (Bytes in{data, size}; in.size() > 2;) {
     const uint16_t word = load_be16(in.data());
-    const size_t n = std::min<size_t>(word & 0x7fff, in.size() - 2);
+    const size_t most = (word & 0x8000) != 0 ? 0x3fff : 0x7fff;
+    const size_t n = std::min<size_t>(word & most, in.size() - 2);
     const Bytes piece = in.subspan(2, n);
     in = in.subspan(2 + n);
     quic::test::Buffer packet(piece.begin(), piece.end());
