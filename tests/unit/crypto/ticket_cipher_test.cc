@@ -79,6 +79,70 @@ TEST(TicketCipher, AnyChangedBitIsFound) {
   EXPECT_EQ(apply(false, kKey15, kNonce15, kSealed15.substr(0, 70), 1000), "");
 }
 
+// ---- with an encapsulation
+
+// Empty: it failed. `text` in one piece, as OpenSSL gives it.
+std::string apply_kem(bool seal, EVP_PKEY* kem, const std::string& key, const std::string& nonce,
+                      const std::string& text) {
+  const Context context(EVP_CIPHER_CTX_new());
+  const TicketKemParameters parameters(kem);
+  EXPECT_EQ(EVP_CipherInit_ex2(context.get(), ticket_cipher(), raw(key), raw(nonce), seal ? 1 : 0,
+                               parameters.get()),
+            1);
+  std::vector<unsigned char> out(text.size() + 32);  // the room that OpenSSL leaves
+  int n = 0;
+  int last = 0;
+  if (EVP_CipherUpdate(context.get(), out.data(), &n, raw(text), static_cast<int>(text.size())) != 1 ||
+      EVP_CipherFinal_ex(context.get(), out.data() + n, &last) != 1) {
+    return {};
+  }
+  EXPECT_LE(static_cast<size_t>(n + last), out.size());
+  return {reinterpret_cast<char*>(out.data()), static_cast<size_t>(n + last)};
+}
+
+std::string placeholder() {
+  const auto& p = ticket_placeholder();
+  return {reinterpret_cast<const char*>(p.data()), p.size()};
+}
+
+TEST(TicketCipher, AnEncapsulationTakesThePlaceOfItsPlaceholder) {
+  const KemKey kem = kem_generate();
+  ASSERT_NE(kem, nullptr);
+  for (const std::string& text :
+       {placeholder(), "before" + placeholder(), placeholder() + "behind",
+        std::string(700, 'a') + placeholder() + std::string(40, 'b')}) {
+    const std::string sealed = apply_kem(true, kem.get(), kKey15, kNonce15, text);
+    EXPECT_EQ(sealed.size(), text.size() + 2 + kTicketTagSize);
+    EXPECT_EQ(sealed.find("pqedge"), std::string::npos);
+    EXPECT_EQ(apply_kem(false, kem.get(), kKey15, kNonce15, sealed), text);
+    // Each ticket has a key of its own.
+    EXPECT_NE(apply_kem(true, kem.get(), kKey15, kNonce15, text).substr(kKemCiphertextSize),
+              sealed.substr(kKemCiphertextSize));
+  }
+}
+
+TEST(TicketCipher, AnEncapsulationForAnotherKeyOpensNothing) {
+  const KemKey kem = kem_generate();
+  const KemKey other = kem_generate();
+  const std::string text = "secret" + placeholder();
+  const std::string sealed = apply_kem(true, kem.get(), kKey15, kNonce15, text);
+  EXPECT_EQ(apply_kem(false, other.get(), kKey15, kNonce15, sealed), "");
+  EXPECT_EQ(apply_kem(false, kem.get(), std::string(32, 'k'), kNonce15, sealed), "");
+  EXPECT_EQ(apply_kem(false, kem.get(), kKey15, std::string(12, 'n'), sealed), "");
+  for (size_t at = 0; at < sealed.size(); at += 61) {
+    std::string changed = sealed;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    EXPECT_EQ(apply_kem(false, kem.get(), kKey15, kNonce15, changed), "") << at;
+  }
+  for (const size_t size : {size_t{0}, size_t{1567}, size_t{1568}, size_t{1585}, sealed.size() - 1}) {
+    EXPECT_EQ(apply_kem(false, kem.get(), kKey15, kNonce15, sealed.substr(0, size)), "") << size;
+  }
+}
+
+TEST(TicketCipher, WithoutAPlaceholderNothingIsSealed) {
+  EXPECT_EQ(apply_kem(true, kem_generate().get(), kKey15, kNonce15, std::string(2000, 'x')), "");
+}
+
 TEST(TicketCipher, OtherCiphersAreStillThere) {
   ASSERT_NE(ticket_cipher(), nullptr);
   EXPECT_EQ(EVP_CIPHER_get_iv_length(ticket_cipher()), 12);

@@ -128,6 +128,105 @@ TEST_F(Tickets, KeysRollAtHalfOfTheLifetime) {
   EXPECT_TRUE(ring->find(second.name.data(), test_time));
 }
 
+// ---- keys of a store
+
+TEST_F(Tickets, TheNextKeyOfAStoreOpensBeforeItSeals) {
+  const TicketKey old = make_ticket_key(test_time - 100 * kSecond);
+  const TicketKey next = make_ticket_key(test_time + 300 * kSecond);
+  ring->install({old, next}, &test_clock);
+  EXPECT_EQ(ring->current(test_time).name, old.name);
+  // A machine whose clock is ahead seals with it already.
+  ASSERT_TRUE(ring->find(next.name.data(), test_time));
+  EXPECT_FALSE(ring->find(next.name.data(), test_time)->renew);
+  test_time += 300 * kSecond;
+  EXPECT_EQ(ring->current(test_time).name, next.name);
+  ASSERT_TRUE(ring->find(old.name.data(), test_time));
+  EXPECT_TRUE(ring->find(old.name.data(), test_time)->renew);
+  // The last ticket of the old key lives as long as any.
+  test_time += kLifetime;
+  EXPECT_TRUE(ring->find(old.name.data(), test_time));
+  test_time += 61 * kSecond;
+  EXPECT_FALSE(ring->find(old.name.data(), test_time));
+  // Nobody rotates: what there is stays in use.
+  test_time += 100 * kLifetime;
+  EXPECT_EQ(ring->current(test_time).name, next.name);
+  EXPECT_TRUE(ring->find(next.name.data(), test_time));
+}
+
+TEST_F(Tickets, AStoreWhoseKeysHaveNotBegunIsUsedAllTheSame) {
+  const TicketKey soon = make_ticket_key(test_time + 50 * kSecond);
+  const TicketKey later = make_ticket_key(test_time + 500 * kSecond);
+  ring->install({later, soon}, &test_clock);
+  EXPECT_EQ(ring->current(test_time).name, soon.name);
+}
+
+TEST_F(Tickets, TwoRingsOfOneStoreResumeEachOthersSessions) {
+  const TicketKey key = make_ticket_key(test_time);
+  for (const bool encapsulated : {false, true}) {
+    const TlsSettings settings = {.ticket_encapsulation = encapsulated};
+    const auto a = TicketKeyRing::create(kLifetime, &test_clock);
+    const auto b = TicketKeyRing::create(kLifetime, &test_clock);
+    a->install({key}, &test_clock);
+    b->install({key}, &test_clock);
+    bool resumed = true;
+    ring = a;
+    SSL_SESSION* session = connect(nullptr, resumed, settings);
+    EXPECT_FALSE(resumed);
+    ring = b;
+    session = connect(session, resumed, settings);
+    EXPECT_TRUE(resumed);
+    b->use_own();
+    session = connect(session, resumed, settings);
+    EXPECT_FALSE(resumed);
+    SSL_SESSION_free(session);
+  }
+}
+
+// ---- an encapsulation in each ticket
+
+size_t ticket_size(SSL_SESSION* session) {
+  const unsigned char* ticket = nullptr;
+  size_t size = 0;
+  SSL_SESSION_get0_ticket(session, &ticket, &size);
+  return size;
+}
+
+TEST_F(Tickets, AnEncapsulationCostsItsBytesAndCanBeSwitched) {
+  bool resumed = true;
+  const TlsSettings with = {.ticket_encapsulation = true};
+  SSL_SESSION* session = connect(nullptr, resumed);
+  const size_t plain = ticket_size(session);
+  session = connect(session, resumed, with);
+  EXPECT_TRUE(resumed);
+  const size_t encapsulated = ticket_size(session);
+  // The ciphertext, two bytes for its place, and what DER and the application data need around it.
+  EXPECT_GE(encapsulated, plain + 1568 + 2);
+  EXPECT_LE(encapsulated, plain + 1568 + 32);
+  for (int i = 0; i < 3; ++i) {
+    session = connect(session, resumed, with);
+    EXPECT_TRUE(resumed);
+    EXPECT_EQ(ticket_size(session), encapsulated);
+  }
+  session = connect(session, resumed);
+  EXPECT_TRUE(resumed);
+  EXPECT_EQ(ticket_size(session), plain);
+  SSL_SESSION_free(session);
+}
+
+TEST_F(Tickets, AnEncapsulationOverTls12) {
+  const TlsSettings settings = {.min_version = "1.2", .ticket_encapsulation = true};
+  Pair first(make_contexts(settings, nullptr, ring), {.max_version = TLS1_2_VERSION});
+  ASSERT_TRUE(first.handshake());
+  first.settle();
+  SSL_SESSION* session = SSL_get1_session(first.client->ssl());
+  EXPECT_GT(ticket_size(session), 1568u);
+  Pair second(make_contexts(settings, nullptr, ring),
+              {.max_version = TLS1_2_VERSION, .session = session});
+  ASSERT_TRUE(second.handshake());
+  EXPECT_TRUE(second.server->facts.resumed);
+  SSL_SESSION_free(session);
+}
+
 TEST_F(Tickets, ShorterLifetimeTakesEffect) {
   const TicketKey first = ring->current(test_time);
   test_time += 90 * kSecond;
