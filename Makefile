@@ -8,12 +8,16 @@ CTEST_FLAGS ?= --output-on-failure
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 
-.PHONY: run test test-long build deps deps-undo bench bench-rivals fuzz lint format sanitize clean help
+.PHONY: run test test-long test-ech build openssl4 fast-crypto deps deps-undo bench bench-rivals fuzz lint format sanitize clean help
 
 help:
 	@echo "make run           install what is missing, build, and start pqedge on localhost"
 	@echo "make test          install what is missing, build, and run the tests"
 	@echo "make build         build build/pqedge and build/pqcost; never installs anything"
+	@echo "make openssl4      download OpenSSL 4 into build/openssl4; 'make build OPENSSL_PREFIX=..."
+	@echo "                   builds build/with-openssl/pqedge against it: Encrypted Client Hello"
+	@echo "make test-ech      build that one, and run the tests of Encrypted Client Hello"
+	@echo "make fast-crypto   build build/pqedge-fast.so: fast ML-KEM and X25519, of AWS-LC's sources"
 	@echo "make deps          only install what building and testing need (YES=1 asks nothing);"
 	@echo "                   DEPS=\"build test bench dev\" chooses, DEPS=all takes all"
 	@echo "make deps-undo     remove the apt sources and pins that 'make deps' added"
@@ -36,8 +40,32 @@ deps-undo:
 build/build.ninja:
 	@tools/configure.sh release
 
+ifneq ($(OPENSSL_PREFIX),)
+# Against another OpenSSL than the system's, in a folder of its own: the default build stays.
+build:
+	@tools/configure.sh release -B build/with-openssl -DPQEDGE_OPENSSL_PREFIX="$(abspath $(OPENSSL_PREFIX))"
+	@cmake --build build/with-openssl --target pqedge
+else
 build: build/build.ninja
 	@cmake --build build --target programs
+endif
+
+openssl4:
+	@tools/openssl4.sh build/openssl4
+
+test-ech:
+	@tools/deps.sh build test
+	@tools/openssl4.sh build/openssl4
+	@$(MAKE) --no-print-directory build OPENSSL_PREFIX=build/openssl4
+	@cmake --build build/with-openssl --target unit_crypto
+	@build/with-openssl/tests/unit_crypto --gtest_brief=1
+	@PQEDGE_BIN=$(CURDIR)/build/with-openssl/pqedge PQEDGE_SRC=$(CURDIR) PYTHONPATH=tests/integration \
+	  PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 tests/openssl4/test_ech.py
+
+fast-crypto:
+	@tools/fast_crypto.sh build/fast-crypto
+	@tools/configure.sh release
+	@cmake --build build --target pqedge_fast
 
 run:
 	@tools/deps.sh build

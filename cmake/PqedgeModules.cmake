@@ -2,7 +2,23 @@
 
 find_package(PkgConfig REQUIRED)
 
+set(PQEDGE_OPENSSL_PREFIX "" CACHE PATH
+    "Build against the OpenSSL in this folder and not the system's (tools/openssl4.sh makes one)")
+if(PQEDGE_OPENSSL_PREFIX)
+  set(ENV{PKG_CONFIG_PATH} "${PQEDGE_OPENSSL_PREFIX}/lib/pkgconfig:$ENV{PKG_CONFIG_PATH}")
+endif()
+
 set(PQEDGE_MODULES "" CACHE INTERNAL "modules declared so far, in the order of includes")
+
+# ngtcp2's helper is a shared library over the system's libssl: over another OpenSSL it is linked
+# statically, and its names stay in the program (libcurl has the shared one).
+function(pqedge_static_ngtcp2_crypto target)
+  find_library(PQEDGE_NGTCP2_CRYPTO_OSSL_STATIC libngtcp2_crypto_ossl.a REQUIRED)
+  mark_as_advanced(PQEDGE_NGTCP2_CRYPTO_OSSL_STATIC)
+  set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES
+    "${PQEDGE_NGTCP2_CRYPTO_OSSL_STATIC};PkgConfig::pc_libngtcp2;PkgConfig::pc_openssl")
+  target_link_options(${target} INTERFACE -Wl,--exclude-libs,libngtcp2_crypto_ossl.a)
+endfunction()
 
 # The imported target of a pkg-config module, which may carry a minimum: "libfoo>=1.2".
 function(pqedge_package out requirement)
@@ -22,6 +38,9 @@ function(pqedge_package out requirement)
       list(FILTER options EXCLUDE REGEX "^/")
       set_target_properties(PkgConfig::pc_${name} PROPERTIES INTERFACE_COMPILE_OPTIONS "${options}")
       target_include_directories(PkgConfig::pc_${name} SYSTEM INTERFACE ${folders})
+    endif()
+    if(PQEDGE_OPENSSL_PREFIX AND name STREQUAL "libngtcp2_crypto_ossl")
+      pqedge_static_ngtcp2_crypto(PkgConfig::pc_${name})
     endif()
   endif()
   set(${out} PkgConfig::pc_${name} PARENT_SCOPE)

@@ -36,7 +36,7 @@ readonly test_packages=(
   libgtest-dev libllhttp-dev
   nghttp2-client nginx-light haproxy varnish gnutls-bin
   python3 python3-aioquic python3-h2 python3-hpack python3-websockets python3-cryptography
-  python3-jsonschema openssh-server openssh-client
+  python3-jsonschema openssh-server openssh-client openssl-provider-fips
   chromium tshark iproute2 procps
 )
 # Needed by `make bench` and `make bench-rivals`.

@@ -48,6 +48,11 @@ strict_key_files = false               # true: a key's file must have mode 0600 
 session_tickets = true
 ticket_lifetime = "2h"
 handshake_timeout = "10s"
+# Encrypted Client Hello: in a build with OpenSSL 4 alone (docs/recipes/encrypted-client-hello.md)
+# ech = { keys = ["ech/2026-12.pem", "ech/2026-11.pem"], public_name = "cover.example.com" }
+# As tables of their own, [tls.ech]:
+# keys = ["ech/2026-12.pem", "ech/2026-11.pem"]   # newest first
+# public_name = "cover.example.com"               # what can be read on the way
 
 [[certificate]]
 chain = "certificates/www.example.com.pem"        # the certificate, then its intermediates
@@ -185,6 +190,11 @@ hosts = ["admin.example.com"]          # further Host values that are answered
 control_socket = "/run/pqedge/control.sock"
 
 # ---- QUIC -----------------------------------------------------------------------------------------
+
+[crypto]                               # what the whole process computes with; changes with a restart
+fips = false                           # true: OpenSSL's FIPS provider, and nothing else
+# fips_module_config = "/etc/ssl/fipsmodule.cnf"   # as `openssl fipsinstall` writes it
+fast_provider = "auto"                 # pqedge-fast.so, where it is beside the program; "off", or a path
 
 [quic]
 retry = "under_load"                   # or "never", "always"

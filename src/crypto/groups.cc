@@ -28,8 +28,8 @@ constexpr Group kGroups[] = {
 // RFC 8446 9.1.
 constexpr uint16_t kCompatible[] = {0x11ec, 0x11eb, 0x11ed, 0x001d, 0x0017, 0x0018};
 constexpr uint16_t kHybridRequired[] = {0x11ec, 0x11eb, 0x11ed};
-// CNSA 2.0 asks for ML-KEM-1024; the hybrid with P-384 is what clients have of it today.
-constexpr uint16_t kCnsa2[] = {0x11ed, 0x0202};
+// CNSA 2.0 asks for ML-KEM-1024; the hybrid with P-384 is what most clients have of it today.
+constexpr uint16_t kCnsa2[] = {0x0202, 0x11ed};
 
 std::span<const uint16_t> preset(std::string_view name) {
   if (name == kGroupPresets[0]) return kCompatible;

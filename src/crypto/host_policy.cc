@@ -47,7 +47,7 @@ Result<std::shared_ptr<const HostPolicy>> make_policy(std::string name, const Tl
   for (const Group* group : *groups) {
     if (group->post_quantum) policy->post_quantum_groups.push_back(group->id);
   }
-  policy->signature_schemes = scheme_set(settings.signature_algorithms);
+  policy->signature_schemes = scheme_set(signature_algorithms_of(settings));
   auto authority = ClientAuthority::load(settings.client_auth);
   if (!authority) return std::unexpected(authority.error());
   policy->authority = std::move(*authority);

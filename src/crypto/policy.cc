@@ -125,6 +125,10 @@ void check_fips_ciphers(Problems& problems, const std::vector<std::string>& ciph
   }
 }
 
+bool is_cnsa2(const TlsSettings& settings) {
+  return settings.groups.size() == 1 && settings.groups[0] == "cnsa2";
+}
+
 // A setting for classical handshakes where there can be none, or where there can be no other.
 void check_classical(Problems& problems, const TlsSettings& settings) {
   const auto groups = resolve_groups(settings.groups);
@@ -189,7 +193,18 @@ Problems validate(const TlsSettings& settings) {
   check_duration(problems, "tls.handshake_timeout", settings.handshake_timeout,
                  kMinHandshakeTimeout, kMaxHandshakeTimeout);
   validate_stapling(settings, problems);
+  check_tickets(problems, settings);
   return problems;
+}
+
+// CNSA 2.0 knows one signature for TLS, ML-DSA-87; those of CNSA 1.0 (RFC 9151 4, 5) are allowed
+// beside it until certificates have moved.
+std::vector<std::string> signature_algorithms_of(const TlsSettings& settings) {
+  if (!settings.signature_algorithms.empty() || !is_cnsa2(settings)) {
+    return settings.signature_algorithms;
+  }
+  return {"mldsa87", "ecdsa_secp384r1_sha384", "rsa_pss_rsae_sha384", "rsa_pss_pss_sha384",
+          "rsa_pkcs1_sha384"};
 }
 
 PolicyLists policy_lists(const TlsSettings& settings) {
@@ -198,11 +213,8 @@ PolicyLists policy_lists(const TlsSettings& settings) {
   if (const auto groups = resolve_groups(settings.groups))
     lists.groups = openssl_group_list(*groups);
   lists.ciphers = join(settings.ciphers);
-  // CNSA 2.0 knows one cipher. Which certificates are served is the operator's choice.
-  if (lists.ciphers.empty() && settings.groups.size() == 1 && settings.groups[0] == "cnsa2") {
-    lists.ciphers = "TLS_AES_256_GCM_SHA384";
-  }
-  lists.signature_algorithms = join(settings.signature_algorithms);
+  if (lists.ciphers.empty() && is_cnsa2(settings)) lists.ciphers = "TLS_AES_256_GCM_SHA384";
+  lists.signature_algorithms = join(signature_algorithms_of(settings));
   return lists;
 }
 

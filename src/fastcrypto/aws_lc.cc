@@ -4,6 +4,7 @@
 #include <openssl/crypto.h>
 #include <openssl/curve25519.h>
 #include <openssl/mem.h>
+#include <openssl/service_indicator.h>
 
 #include "fastcrypto/primitives.h"
 

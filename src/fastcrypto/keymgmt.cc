@@ -2,6 +2,7 @@
 #include <openssl/core_names.h>
 
 #include <cstring>
+#include <initializer_list>
 #include <new>
 
 #include "fastcrypto/key.h"

@@ -18,7 +18,7 @@ TEST(Groups, PresetsInTuples) {
   EXPECT_EQ(list({"compatible"}),
             "X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024/X25519:P-256:P-384");
   EXPECT_EQ(list({"hybrid-required"}), "X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024");
-  EXPECT_EQ(list({"cnsa2"}), "SecP384r1MLKEM1024:MLKEM1024");
+  EXPECT_EQ(list({"cnsa2"}), "MLKEM1024:SecP384r1MLKEM1024");
 }
 
 TEST(Groups, ListsInTheirOrder) {
@@ -103,6 +103,18 @@ TEST(Policy, WrongSettingsAreNamed) {
             "set tls.min_version to \"1.3\", or add X25519 or P-256"});
   EXPECT_EQ(problems({.ticket_lifetime = 8 * 86400 * kSecond}).size(), 1u);
   EXPECT_EQ(problems({.handshake_timeout = 0}).size(), 1u);
+}
+
+TEST(Policy, Cnsa2RestrictsSignatures) {
+  const std::string schemes = policy_lists({.groups = {"cnsa2"}}).signature_algorithms;
+  EXPECT_TRUE(schemes.starts_with("mldsa87:ecdsa_secp384r1_sha384:")) << schemes;
+  for (const char* weak : {"sha256", "ed25519", "mldsa44", "mldsa65", "secp256r1"}) {
+    EXPECT_EQ(schemes.find(weak), std::string::npos) << weak;
+  }
+  EXPECT_EQ(policy_lists({.groups = {"cnsa2"}, .signature_algorithms = {"mldsa87"}})
+                .signature_algorithms,
+            "mldsa87");
+  EXPECT_EQ(policy_lists({.groups = {"hybrid-required"}}).signature_algorithms, "");
 }
 
 TEST(Policy, Cnsa2ImpliesItsCipher) {

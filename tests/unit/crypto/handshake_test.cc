@@ -68,10 +68,19 @@ TEST(Handshake, ClassicalClientIsRefusedByHybridRequired) {
 }
 
 TEST(Handshake, Cnsa2UsesItsCipherAndGroup) {
-  Pair pair(make_contexts({.groups = {"cnsa2"}}), {.groups = "X25519MLKEM768:SecP384r1MLKEM1024"});
+  const auto store = store_of(make_identity({.dns = {"example.test"}, .key_type = "P-384"}));
+  Pair pair(make_contexts({.groups = {"cnsa2"}}, store),
+            {.groups = "X25519MLKEM768:SecP384r1MLKEM1024"});
   ASSERT_TRUE(pair.handshake());
   EXPECT_EQ(pair.server->facts.group, "SecP384r1MLKEM1024");
   EXPECT_EQ(pair.server->facts.cipher, "TLS_AES_256_GCM_SHA384");
+}
+
+TEST(Handshake, Cnsa2SignsWithNothingWeaker) {
+  Pair pair(make_contexts({.groups = {"cnsa2"}}), {.groups = "SecP384r1MLKEM1024"});  // a P-256 key
+  EXPECT_FALSE(pair.handshake());
+  EXPECT_TRUE(pair.server->handshake_error.starts_with("the client can verify no signature"))
+      << pair.server->handshake_error;
 }
 
 TEST(Handshake, PureMlKemCanBeConfigured) {

@@ -1,0 +1,61 @@
+// In place of AWS-LC, for a pqedge-fast.so whose answers are wrong: known answers must find it.
+#include <cstring>
+
+#include "fastcrypto/primitives.h"
+
+namespace pqedge::fast {
+namespace {
+
+template <size_t PublicSize, size_t PrivateSize, size_t CiphertextSize>
+constexpr MlKem make() {
+  return {
+      .public_size = PublicSize,
+      .private_size = PrivateSize,
+      .ciphertext_size = CiphertextSize,
+      .generate =
+          [](uint8_t* public_key, uint8_t* private_key) {
+            std::memset(public_key, 1, PublicSize);
+            std::memset(private_key, 2, PrivateSize);
+            return true;
+          },
+      .from_seed =
+          [](uint8_t* public_key, uint8_t* private_key, const uint8_t*) {
+            std::memset(public_key, 1, PublicSize);
+            std::memset(private_key, 2, PrivateSize);
+            return true;
+          },
+      .check_public = [](const uint8_t*, size_t size) { return size == PublicSize; },
+      .check_private = [](const uint8_t*, size_t size) { return size == PrivateSize; },
+      .encapsulate =
+          [](uint8_t* ciphertext, uint8_t* secret, const uint8_t*, const uint8_t*) {
+            std::memset(ciphertext, 3, CiphertextSize);
+            std::memset(secret, 4, kMlKemSecretSize);
+            return true;
+          },
+      .decapsulate =
+          [](uint8_t* secret, const uint8_t*, const uint8_t*) {
+            std::memset(secret, 4, kMlKemSecretSize);
+            return true;
+          },
+  };
+}
+
+}  // namespace
+
+constinit const MlKem kMlKem512 = make<800, 1632, 768>();
+constinit const MlKem kMlKem768 = make<1184, 2400, 1088>();
+constinit const MlKem kMlKem1024 = make<1568, 3168, 1568>();
+
+void x25519_generate(uint8_t* public_key, uint8_t* private_key) {
+  std::memset(public_key, 5, kX25519Size);
+  std::memset(private_key, 6, kX25519Size);
+}
+void x25519_public(uint8_t* public_key, const uint8_t*) { std::memset(public_key, 5, kX25519Size); }
+bool x25519(uint8_t* secret, const uint8_t*, const uint8_t*) {
+  std::memset(secret, 7, kX25519Size);
+  return true;
+}
+void wipe(void* bytes, size_t size) { std::memset(bytes, 0, size); }
+const char* library_version() { return "wrong on purpose"; }
+
+}  // namespace pqedge::fast
