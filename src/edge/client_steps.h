@@ -2,6 +2,7 @@
 #pragma once
 
 #include "edge/steps.h"
+#include "net/facts.h"
 
 namespace pqedge::edge {
 
