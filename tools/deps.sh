@@ -38,6 +38,7 @@ readonly test_packages=(
   python3 python3-aioquic python3-h2 python3-hpack python3-websockets python3-cryptography
   python3-jsonschema openssh-server openssh-client openssl-provider-fips
   chromium tshark iproute2 procps
+  pebble knot knot-dnsutils
 )
 # Needed by `make bench` and `make bench-rivals`.
 readonly bench_packages=(
@@ -56,7 +57,7 @@ readonly minimums=(
   "openssh-server 1:9.9" "openssh-client 1:9.9" "libgtest-dev 1.15" "haproxy 3.0" "python3 3.13" "valgrind 1:3.24"
 )
 # Programs that come as services: installing them for tests must not start them.
-readonly services=(nginx haproxy varnish varnishncsa ssh)
+readonly services=(nginx haproxy varnish varnishncsa ssh knot)
 
 say() { printf 'deps: %s\n' "$*"; }
 die() {
