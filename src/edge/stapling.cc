@@ -175,6 +175,8 @@ void Stapling::submit(const std::string& id, const crypto::Certificate& certific
   X509* leaf = certificate.leaf.get();
   const Item& item = items_[id];
   if (!item.own_timestamps.empty() || !crypto::embedded_timestamps(leaf).empty()) return;
+  // A log wants to know who issued it.
+  if (crypto::find_issuer(leaf, certificate.chain.get()) == nullptr) return;
   if (web() == nullptr) return;
   auto subject = std::make_shared<jobs::TimestampSubject>();
   subject->id = id;
