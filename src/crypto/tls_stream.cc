@@ -33,7 +33,10 @@ TlsStream::TlsStream(net::Loop& loop, net::Fd fd, std::shared_ptr<ServerContexts
       session_{.facts = &facts, .alpn = &alpn, .pause = &pause_},
       turn_end_([](void* self) { static_cast<TlsStream*>(self)->on_turn_end(); }, this) {
   facts_.transport = net::Transport::tls;
-  if (auto added = loop_.add(socket_.fd(), *this); !added) return fail_and_tell(added.error());
+  if (auto added = loop_.add(socket_.fd(), *this); !added) {
+    fail_and_tell(added.error());
+    return;
+  }
   begin_owed_ = !socket_.drained();
   if (begin_owed_) loop_.defer(turn_end_);
 }
