@@ -4,14 +4,14 @@
 import re
 import shutil
 
-import authority
+import revocation
 import harness
 
 
 class Compression(harness.TestCase):
     def setUp(self):
         super().setUp()
-        self.authority = authority.Authority(self.directory)
+        self.authority = revocation.Authority(self.directory)
         self.issued = self.authority.issue("a.test")
         self.origin = self.echo()
         self.toml = harness.pool(self.origin.address) + harness.route() + self.issued.toml()

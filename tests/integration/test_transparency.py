@@ -5,19 +5,19 @@ submissions."""
 import json
 import re
 
-import authority
+import revocation
 import harness
 
 
 class Transparency(harness.TestCase):
     def setUp(self):
         super().setUp()
-        self.authority = authority.Authority(self.directory)
-        self.logs = [authority.Log(), authority.Log()]
+        self.authority = revocation.Authority(self.directory)
+        self.logs = [revocation.Log(), revocation.Log()]
         self.list_file = self.directory / "log_list.json"
-        self.list_file.write_text(authority.log_list(*self.logs))
+        self.list_file.write_text(revocation.log_list(*self.logs))
         self.openssl_logs = self.directory / "logs.cnf"
-        self.openssl_logs.write_text(authority.openssl_log_list(*self.logs))
+        self.openssl_logs.write_text(revocation.openssl_log_list(*self.logs))
         self.origin = self.echo()
         self.toml = harness.pool(self.origin.address) + harness.route()
 
@@ -38,8 +38,8 @@ class Transparency(harness.TestCase):
     def test_timestamps_of_a_file_and_in_the_certificate(self):
         plain = self.authority.issue("file.test")
         sctl = self.directory / "file.sctl"
-        stranger = authority.Log()
-        sctl.write_bytes(authority.sct_list([log.of_certificate(plain.certificate)
+        stranger = revocation.Log()
+        sctl.write_bytes(revocation.sct_list([log.of_certificate(plain.certificate)
                                              for log in (*self.logs, stranger)]))
         embedded = self.authority.issue("embedded.test", log=self.logs[0])
         edge = self.edge(self.toml + f'[tls]\nct_log_list = "{self.list_file}"\nmin_version = "1.2"\n'
@@ -67,7 +67,7 @@ class Transparency(harness.TestCase):
         plain, other = self.authority.issue("file.test"), self.authority.issue("other.test")
         sctl = self.directory / "file.sctl"
         # A good timestamp, of another certificate.
-        sctl.write_bytes(authority.sct_list([self.logs[0].of_certificate(other.certificate)]))
+        sctl.write_bytes(revocation.sct_list([self.logs[0].of_certificate(other.certificate)]))
         edge = self.edge(self.toml + f'[tls]\nct_log_list = "{self.list_file}"\n'
                          + plain.toml(sct_file=sctl))
         harness.wait_for(lambda: "timestamp 1 of Test log 0 has a wrong signature (file)"
@@ -85,21 +85,21 @@ class Transparency(harness.TestCase):
             self.assertIn(said, edge.log())
 
     def test_submission(self):
-        log, lying = authority.Log(), authority.Log()
-        answers = {"log": log.add_chain, "lying": authority.Log().add_chain,
+        log, lying = revocation.Log(), revocation.Log()
+        answers = {"log": log.add_chain, "lying": revocation.Log().add_chain,
                    "garbage": lambda body: b"<html>", "down": None}
 
         def respond(method, path, body):
             what = answers[path.split("/")[1]]
             return (200, {}, what(body)) if what else (503, {}, b"")
 
-        server = authority.WebServer(respond)
+        server = revocation.WebServer(respond)
         self.addCleanup(server.stop)
-        logs = {"log": log, "lying": lying, "garbage": authority.Log(), "down": authority.Log()}
+        logs = {"log": log, "lying": lying, "garbage": revocation.Log(), "down": revocation.Log()}
         for where, one in logs.items():
             one.url = f"{server.url}/{where}/"
-        self.list_file.write_text(authority.log_list(*logs.values()))
-        self.openssl_logs.write_text(authority.openssl_log_list(*logs.values()))
+        self.list_file.write_text(revocation.log_list(*logs.values()))
+        self.openssl_logs.write_text(revocation.openssl_log_list(*logs.values()))
         cache = self.directory / "ct"
         cache.mkdir()
         plain = self.authority.issue("plain.test")
