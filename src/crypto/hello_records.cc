@@ -1,6 +1,7 @@
 #include "crypto/hello_records.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace pqedge::crypto {
 namespace {
@@ -50,10 +51,16 @@ bool HelloRecords::take_record_header(Bytes all) {
   return true;
 }
 
+void HelloRecords::append(Bytes fragment) {
+  const size_t before = gathered_.size();
+  gathered_.resize(before + fragment.size());
+  std::memcpy(gathered_.data() + before, fragment.data(), fragment.size());
+}
+
 void HelloRecords::look_at(Bytes fragment) {
   Bytes known = fragment;
   if (!gathered_.empty()) {
-    gathered_.insert(gathered_.end(), fragment.begin(), fragment.end());
+    append(fragment);
     known = gathered_;
   }
   if (known[0] != kClientHello) {
@@ -68,7 +75,7 @@ void HelloRecords::look_at(Bytes fragment) {
     message_ = known.first(size);
     state_ = State::whole;
   } else if (gathered_.empty()) {
-    gathered_.assign(fragment.begin(), fragment.end());
+    append(fragment);
   }
 }
 

@@ -35,6 +35,7 @@ class HelloRecords {
  private:
   bool take_record_header(Bytes all);
   void look_at(Bytes fragment);
+  void append(Bytes fragment);
 
   State state_ = State::more;
   size_t position_ = 0;     // of the next record header or byte of a record's body
