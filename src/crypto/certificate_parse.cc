@@ -136,10 +136,13 @@ Result<void> check_usable(const Certificate& certificate, const std::string& fil
                                certificate.chain.get(), 1) == 1) {
     return {};
   }
+  const std::string reason = take_openssl_error();
   const char* type = EVP_PKEY_get0_type_name(certificate.key.get());
   return fail("{}: the TLS library in use ({}) cannot serve a certificate with this {} key: {}",
               file, OpenSSL_version(OPENSSL_VERSION_STRING), type == nullptr ? "" : type,
-              take_openssl_error());
+              schemes_of_key(certificate.key.get()) == 0
+                  ? "TLS has no signature scheme for it there; take an ML-DSA key"
+                  : reason);
 }
 
 void warn_of_dates(X509* leaf, const std::string& file) {

@@ -219,6 +219,16 @@ SchemeSet scheme_set(const std::vector<std::string>& names) {
   return set;
 }
 
+SchemeSet scheme_set_of_list(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(':'), list.size());
+    names.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return scheme_set(names);
+}
+
 ClientSignatures client_signatures(const ClientHello& hello) {
   // RFC 5246 7.4.1.4.1 gives a client without the extension SHA-1, which is not served: what it can
   // verify is unknown, and the suites decide.

@@ -25,8 +25,10 @@ std::span<const SignatureScheme> signature_schemes();
 
 // Codes that we do not know are left out.
 SchemeSet scheme_set(U16List codes);
-// Of a policy's list of names; all schemes when it is empty.
+// Of names; all schemes when there are none.
 SchemeSet scheme_set(const std::vector<std::string>& names);
+// Of a list in OpenSSL's syntax ("mldsa65:ed25519"); all schemes when it is empty.
+SchemeSet scheme_set_of_list(std::string_view list);
 
 // What the client can verify, from its ClientHello.
 struct ClientSignatures {
