@@ -25,8 +25,12 @@ class ArmError(Exception):
 class Site:
     """Files that every arm serves with: one certificate, the bodies, and a directory for a run."""
 
-    def __init__(self, directory):
+    # `certificate`: as openssl names the key, with its options; `groups`: what every arm offers.
+    def __init__(self, directory, certificate=("ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+                 groups=(cells.HYBRID, cells.CLASSICAL)):  # fmt: skip
         self.directory = pathlib.Path(directory)
+        self.certificate = certificate
+        self.groups = groups
         shutil.rmtree(self.directory, ignore_errors=True)
         (self.directory / "www").mkdir(parents=True)
         generator = random.Random(20260101)
@@ -44,14 +48,14 @@ class Site:
         certificate = self.directory / "cert.pem"
         key = self.directory / "key.pem"
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            ["openssl", "req", "-x509", "-newkey", *self.certificate, "-nodes",
              "-keyout", key, "-out", certificate, "-days", "30", "-subj", "/CN=bench.test",
              "-addext", "subjectAltName=DNS:bench.test"],
             check=True, capture_output=True,
         )  # fmt: skip
         (self.directory / "both.pem").write_bytes(certificate.read_bytes() + key.read_bytes())
 
-    def configuration(self, template, into, run, port):
+    def configuration(self, template, into, run, port, fast="off"):
         """Fills a template in: `run` is the directory as the program sees it."""
         text = (CONFIGS / template).read_text()
         values = {
@@ -60,6 +64,9 @@ class Site:
             "BACKEND_PORT": str(BACKEND_PORT),
             "BODY_1K": self.bodies["1k"].decode(),
             "USER": "user root;",
+            "GROUPS": ":".join(self.groups),
+            "GROUP_LIST": "[" + ", ".join(f'"{group}"' for group in self.groups) + "]",
+            "FAST": str(fast),
         }
         text = re.sub(r"@([A-Z0-9_]+)@", lambda match: values[match[1]], text)
         path = pathlib.Path(into) / template
@@ -136,7 +143,10 @@ class Backend(Server):
 
 
 class Pqedge(Server):
+    """With OpenSSL's own code alone, as its rivals."""
+
     name = "pqedge"
+    fast = "off"
 
     def __init__(self, *arguments, binary=TOP / "build" / "pqedge"):
         super().__init__(*arguments)
@@ -145,7 +155,9 @@ class Pqedge(Server):
     def prepare(self):
         if not self.binary.exists():
             raise ArmError(f"{self.binary} is not there: make build")
-        self.configuration = self.site.configuration("pqedge.toml", self.site.directory, self.site.directory, self.port)
+        into = self.site.directory / self.name
+        into.mkdir(exist_ok=True)
+        self.configuration = self.site.configuration("pqedge.toml", into, self.site.directory, self.port, self.fast)
 
     def command(self):
         return [self.binary, "--config", self.configuration]
@@ -154,6 +166,18 @@ class Pqedge(Server):
         lines = _output(self.binary, "version", environment=self.environment()).splitlines()
         tls = [line for line in lines if "openssl" in line.lower()]
         return {"version": lines[0] if lines else "?", "tls": tls[0].strip() if tls else "?"}
+
+
+class PqedgeFast(Pqedge):
+    """pqedge with pqedge-fast.so, which lies beside it."""
+
+    name = "pqedge-fast"
+
+    def prepare(self):
+        self.fast = self.binary.parent / "pqedge-fast.so"
+        if not self.fast.exists():
+            raise ArmError(f"{self.fast} is not there: make fast-crypto")
+        super().prepare()
 
 
 class PqedgeWithRivalsLibrary(Pqedge):
@@ -275,7 +299,7 @@ class Floor(Server):
         return {"version": "bench/floor", "tls": _output("openssl", "version").split(" (")[0]}
 
 
-ARMS = {arm.name: arm for arm in (Pqedge, RivalHaproxy, RivalNginx, Floor, PqedgeWithRivalsLibrary,
+ARMS = {arm.name: arm for arm in (Pqedge, PqedgeFast, RivalHaproxy, RivalNginx, Floor, PqedgeWithRivalsLibrary,
                                   MachineNginx, MachineHaproxy)}  # fmt: skip
 DEFAULT_ARMS = ("pqedge", "haproxy", "nginx", "floor")
 RIVALS = ("haproxy", "nginx")

@@ -34,6 +34,7 @@ import arms  # noqa: E402
 import cells  # noqa: E402
 import estimates  # noqa: E402
 import guards  # noqa: E402
+import handshakes  # noqa: E402
 import load  # noqa: E402
 import namespace  # noqa: E402
 import report  # noqa: E402
@@ -53,6 +54,8 @@ def arguments():
     parser.add_argument("--publish", metavar="DIR", help="also write table.md, raw.csv and run.json there")
     parser.add_argument("--skip-saturated", action="store_true",
                         help="only the equal rate; the peaks are then taken from one repetition")  # fmt: skip
+    parser.add_argument("--handshakes", action="store_true",
+                        help="the handshake table instead: group x certificate, CPU and bytes (bench/handshakes.py)")  # fmt: skip
     parser.add_argument("--pqedge", metavar="FILE", help="another pqedge than build/pqedge")
     chosen = parser.parse_args()
     environment = os.environ
@@ -213,7 +216,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
     os.setpriority(os.PRIO_PROCESS, 0, options.nice)
     try:
-        return run(options)
+        return handshakes.run(options) if options.handshakes else run(options)
     except guards.GuardBroken as broken:
         say(f"bench/run.py: REFUSED, a guard broke: {broken}")
         return 1

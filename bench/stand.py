@@ -18,8 +18,9 @@ def install_rivals():
 class Bench:
     """The namespace, the backend and the arms, all running; used with `with`."""
 
-    def __init__(self, arm_names, pqedge=None):
+    def __init__(self, arm_names, pqedge=None, **site):
         self.arm_names = arm_names
+        self._site = site  # of arms.Site
         self._pqedge = pqedge
         self.tool = []  # words before each arm's command
         self.start_seconds = 10
@@ -29,7 +30,7 @@ class Bench:
         self.namespace = namespace.Namespace().__enter__()
         self.directory = OUT / "site"
         try:
-            self.site = arms.Site(self.directory)
+            self.site = arms.Site(self.directory, **self._site)
             self.backend = arms.Backend(self.namespace, self.site, arms.BACKEND_PORT)
             self.backend.start()
             for number, name in enumerate(self.arm_names):
