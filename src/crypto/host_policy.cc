@@ -131,6 +131,9 @@ bool PolicySet::knows(uint64_t fingerprint) const {
 
 bool PolicySet::serves(const net::ConnectionFacts& facts, std::string_view host) const {
   const HostPolicy& wanted = find(host);
+  // However the handshake came to its end: without the certificate there is no request.
+  const bool required = wanted.authority != nullptr && wanted.authority->mode() == ClientAuth::required;
+  if (required && (facts.client == nullptr || !facts.client->verified)) return false;
   if (facts.policy == wanted.fingerprint) return true;
   if (knows(facts.policy) || wanted.authority != nullptr || facts.client_asked) return false;
   return find(facts.sni).fingerprint == wanted.fingerprint && allows_negotiated(wanted, facts);
