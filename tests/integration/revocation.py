@@ -118,8 +118,9 @@ class Authority:
         self.issued[issued.serial] = issued
         return issued
 
-    def answer(self, issued, this_update=0, next_update=3600, status="good", key=None):
+    def answer(self, issued, this_update=0, next_update=3600, status="good", signer=None):
         """An OCSP response in DER; times in seconds from now."""
+        signer = signer or self
         revoked = status == "revoked"
         return (
             ocsp.OCSPResponseBuilder().add_response(
@@ -128,8 +129,8 @@ class Authority:
                 now() + this_update * SECOND, now() + next_update * SECOND,
                 now() - DAY if revoked else None,
                 x509.ReasonFlags.key_compromise if revoked else None)
-            .responder_id(ocsp.OCSPResponderEncoding.NAME, self.certificate)
-            .sign(key or self.key, hashes.SHA256())
+            .responder_id(ocsp.OCSPResponderEncoding.NAME, signer.certificate)
+            .sign(signer.key, hashes.SHA256())
             .public_bytes(serialization.Encoding.DER))
 
 

@@ -211,7 +211,7 @@ class Ocsp(harness.TestCase):
         if kind == "other":
             return 200, {}, answer(self.other)
         if kind == "stranger":
-            return 200, {}, answer(issued, key=revocation.new_key())
+            return 200, {}, answer(issued, signer=self.stranger)
         if kind == "old":
             return 200, {}, answer(issued, -7200, -3600)
         if kind == "future":
@@ -237,6 +237,8 @@ class Ocsp(harness.TestCase):
 
     def test_responders_that_lie_or_hang(self):
         self.other = self.authority.issue("none.test")
+        (self.directory / "stranger").mkdir()
+        self.stranger = revocation.Authority(self.directory / "stranger")  # of the same name
         self.done = threading.Event()
         self.addCleanup(self.done.set)
         slow = self.backend(self.trickle)
