@@ -9,6 +9,7 @@
 
 #include "crypto/certificates_internal.h"
 #include "crypto/policy.h"
+#include "crypto/providers.h"
 #include "crypto/server_name.h"
 #include "crypto/tls_client_stream.h"
 
@@ -224,7 +225,7 @@ bool BackendTls::sends_share(uint16_t group, uint16_t learned) const {
 
 Result<SslCtxPtr> BackendTls::make_context() const {
   clear_errors();
-  SslCtxPtr context(SSL_CTX_new(TLS_client_method()));
+  SslCtxPtr context(SSL_CTX_new_ex(nullptr, tls_properties(), TLS_client_method()));
   SSL_CTX* c = context.get();
   const int least = settings_.min_version == "1.2" ? TLS1_2_VERSION : TLS1_3_VERSION;
   const bool ok = c != nullptr && SSL_CTX_set_min_proto_version(c, least) == 1 &&
