@@ -68,7 +68,7 @@ class Server(harness.Process):
         return f"127.0.0.1:{self.port}"
 
     def hellos(self):
-        return len(re.findall(r"<<< TLS 1\.3, Handshake \[length [0-9a-f]+\], ClientHello", self.log()))
+        return len(re.findall(r"<<< [^\n]*, ClientHello", self.log()))
 
 
 class BackendTls(harness.TestCase):
@@ -184,7 +184,9 @@ frontend f
             "stranger", sans="DNS:app.internal")
         named = self.ca.issue("named", subject="/CN=app.internal")  # a common name is no name
         silent = self.backend(lambda sock, number: sock.recv(1 << 20) and sock.recv(1))
-        plain = self.echo()
+        plain = self.backend(lambda sock, number: (
+            sock.recv(100), sock.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"),
+            sock.recv(1 << 20), sock.recv(1)))
         closing = self.backend(lambda sock, number: sock.recv(100))
         groups = self.start(Server(self.directory, self.certificate, "-groups", "P-521"))
         cases = (
@@ -218,7 +220,6 @@ frontend f
             record = edge.wait_access(1, lambda r, n=name: r["route"] == n)[0]
             self.assertEqual(record["status"], status)
             self.assertIn(words, record["reason"])
-        self.assertEqual(plain.requests, [])
 
     def test_a_server_by_its_address(self):
         # Without a name the certificate is held to the address that was connected to.

@@ -7,8 +7,6 @@ import json
 import harness
 import pki
 
-FIELDS = ("verify", "dn", "issuer-dn", "san", "serial", "sha256")
-
 
 class MutualTls(harness.TestCase):
     def setUp(self):
@@ -123,6 +121,8 @@ class MutualTls(harness.TestCase):
             "/pin": (403, 403, 403, 200)}
         for http in harness.ALL_VERSIONS:
             for path, statuses in wanted.items():
+                if http != "2" and path not in ("/any", "/svc/x"):
+                    continue
                 for client, status in zip((None, alice, bob, pinned), statuses):
                     with self.subTest(http=http, path=path, client=client and client.chain.name):
                         shown = client.curl() if client else ()
@@ -162,7 +162,7 @@ class MutualTls(harness.TestCase):
         alice = self.ca.issue("alice")
         crl = self.ca.revocation_list(self.directory / "crl.pem", ends=-0.5)
         edge = self.edge(self.toml + self.tls(client_crls=[str(crl)]))
-        self.assertIn("the revocation list has expired", edge.log())
+        harness.wait_for(lambda: "the revocation list has expired: every" in edge.log(), "the warning")
         self.assertIsNone(self.seen(edge, *alice.curl()))
         harness.wait_for(
             lambda: "not accepted: the revocation list has expired" in edge.log(), "the line")
