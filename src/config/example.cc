@@ -47,7 +47,26 @@ signature_algorithms = ["ecdsa_secp256r1_sha256", "rsa_pss_rsae_sha256"]
 strict_key_files = false               # true: a key's file must have mode 0600 or less
 session_tickets = true
 ticket_lifetime = "2h"
+ticket_encapsulation = false           # true: an ML-KEM-1024 encapsulation in each ticket
+early_data = false                     # true: 0-RTT (docs/recipes/early-data.md)
+# max_early_data = "16KiB"             # of a TCP connection; with early_data = true
+# early_data_tickets = 131072          # remembered as used
+# Ticket keys that restarts and other machines share (docs/recipes/session-tickets.md), [tls.ticket_keys]:
+# store = "/etc/pqedge/ticket-keys"
+# private_key = "/etc/pqedge/ticket-keys.key"
+# passphrase_file = "/etc/pqedge/ticket-keys.passphrase"
+# poll = "10s"
+# rotate_every = "6h"                  # on one machine alone
 handshake_timeout = "10s"
+ocsp_stapling = true                   # for certificates that name a responder
+# ocsp_cache_dir = "/var/lib/pqedge/ocsp"    # responses survive a restart there
+ocsp_local_responders = false          # ask loopback and link-local addresses too
+ocsp_timeout = "10s"
+ocsp_retry = "60s"                     # after a failure; doubles up to an hour
+# ct_log_list = "log_list.json"        # timestamps are checked against it (docs/recipes/certificate-transparency.md)
+# ct_submit = ["https://ct.example.com/2026/"]
+# ct_cache_dir = "/var/lib/pqedge/ct"
+# certificate_compression = ["brotli", "zstd", "zlib"]
 # Encrypted Client Hello: in a build with OpenSSL 4 alone (docs/recipes/encrypted-client-hello.md)
 # ech = { keys = ["ech/2026-12.pem", "ech/2026-11.pem"], public_name = "cover.example.com" }
 # As tables of their own, [tls.ech]:
@@ -58,6 +77,7 @@ handshake_timeout = "10s"
 chain = "certificates/www.example.com.pem"        # the certificate, then its intermediates
 key = "certificates/www.example.com.key"
 default = true                                    # served when no name matches
+# sct_file = "certificates/www.example.com.sctl"  # timestamps to send with it
 
 [[certificate]]                                   # obtained by [acme]
 names = ["old.example.com"]
