@@ -165,6 +165,23 @@ redirect_port = 443
 name = "everything"
 pool = "app"
 
+# Names that are passed on without being decrypted, over TLS and QUIC (docs/recipes/passthrough.md):
+#
+# [[passthrough]]
+# name = "bank"
+# hosts = ["bank.example.com"]
+# pool = "bank"
+# listeners = ["https"]                # every one with TLS by default
+# protocols = ["tls", "quic"]
+# idle_timeout = "5m"                  # TCP: without a byte either way
+# quic_idle_timeout = "2m"             # without a datagram; longer than the servers' own
+#
+# [[passthrough.server_ids]]           # a QUIC client whose address changed is known by its server's ID
+# server = "10.0.0.7:443"
+# prefix = "5fb8"                      # every connection ID begins so; or
+# quic_lb = "a001"                     # a plain server ID of QUIC-LB
+# rotation = 0
+
 # ---- what a message may take ----------------------------------------------------------------------
 
 [limits]
