@@ -229,6 +229,17 @@ class Log:
                            "signature": base64.b64encode(signed).decode()}).encode()
 
 
+def recipe(page, replace):
+    """The configurations in docs/recipes/PAGE.md, with other paths."""
+    text = (harness.SOURCE / "docs" / "recipes" / f"{page}.md").read_text()
+    blocks = [part.split("```")[0] for part in text.split("```toml\n")[1:]]
+    for i, block in enumerate(blocks):
+        for old, new in replace.items():
+            block = block.replace(old, str(new))
+        blocks[i] = block
+    return blocks
+
+
 def sct_list(timestamps):
     inside = b"".join(len(t).to_bytes(2, "big") + t for t in timestamps)
     return len(inside).to_bytes(2, "big") + inside

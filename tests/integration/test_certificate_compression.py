@@ -95,6 +95,11 @@ class Compression(harness.TestCase):
         self.assertIn(b"Reused, TLSv1.3", done.stdout)
         self.assertEqual(self.sent(edge, "zlib"), 1)
 
+    def test_the_recipe(self):
+        block, = revocation.recipe("certificate-compression", {})
+        edge = self.edge(self.toml + block, names=("localhost",))
+        self.assertEqual(self.algorithm(self.trace(edge)), "zstd")
+
     def test_off_by_default(self):
         edge = self.edge(self.toml, names=("localhost",))
         self.assertIsNone(self.algorithm(self.trace(edge)))

@@ -152,6 +152,15 @@ class Ocsp(harness.TestCase):
             self.wait_line(edge, "is of no use")
             edge.stop()
 
+    def test_the_recipe(self):
+        responder = self.good_responder()
+        issued = self.authority.issue("a.test", responder.url)
+        block, = revocation.recipe("ocsp-stapling", {"/var/lib/pqedge/ocsp": self.cache})
+        edge = self.edge(harness.pool(self.origin.address) + harness.route() + issued.toml()
+                         + block + "ocsp_local_responders = true\n")
+        self.wait_staple(edge, "a.test", "good")
+        self.assertEqual(len(list(self.cache.iterdir())), 1)
+
     def test_dead_responders_stop_nothing(self):
         # K14: no responder, a closed port, must-staple without and with a responder.
         closed = f"http://127.0.0.1:{harness.free_port()}"

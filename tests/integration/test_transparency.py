@@ -128,6 +128,22 @@ class Transparency(harness.TestCase):
         harness.wait_for(lambda: "Test log 3: HTTP status 503" in edge.log(), "the other questions")
         self.assertEqual([path for _, path, _ in server.requests].count("/log/ct/v1/add-chain"), before)
 
+    def test_the_recipe(self):
+        issued = self.authority.issue("www.test")
+        sctl = self.directory / "www.sctl"
+        sctl.write_bytes(revocation.sct_list([self.logs[0].of_certificate(issued.certificate)]))
+        self.logs[0].url = "https://ct.example.com/2026/"
+        self.list_file.write_text(revocation.log_list(*self.logs))
+        cache = self.directory / "ct"
+        cache.mkdir()
+        check, send, get = revocation.recipe("certificate-transparency", {
+            "/etc/pqedge/log_list.json": self.list_file, "/var/lib/pqedge/ct": cache,
+            "www.pem": issued.chain, "www.key": issued.key, "www.sctl": sctl})
+        edge = self.edge(self.toml + check + send)
+        self.assertEqual(self.verdicts(edge, "www.test")[0], [("TLS extension", "valid")])
+        edge.write_config(self.toml + get)
+        self.assertEqual(edge.reload()[0], 200, edge.log())
+
     def test_settings_are_checked(self):
         for setting, said in (
                 ('ct_log_list = "nowhere.json"', "cannot open"),
