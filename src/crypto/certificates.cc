@@ -2,6 +2,7 @@
 #include "crypto/certificates.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 

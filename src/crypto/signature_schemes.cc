@@ -257,7 +257,8 @@ SchemeSet schemes_of_key(const EVP_PKEY* key) {
   if (EVP_PKEY_is_a(key, "RSA-PSS") == 1 &&
       EVP_PKEY_get_utf8_string_param(key, OSSL_PKEY_PARAM_RSA_DIGEST, digest_name,
                                      sizeof digest_name, nullptr) == 1) {
-    digest = EVP_MD_get_type(EVP_get_digestbyname(digest_name));
+    const EVP_MD* one = EVP_get_digestbyname(digest_name);
+    digest = one == nullptr ? NID_undef : EVP_MD_get_type(one);
   }
   take_openssl_error();
   SchemeSet set = 0;

@@ -4,6 +4,7 @@
 
 #include "crypto/client_hello.h"
 #include "crypto/server_name.h"
+#include "crypto/signature_schemes.h"
 
 namespace {
 
@@ -58,6 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   volatile uint64_t sum = walk(message, *hello);
+  sum = sum + pqedge::crypto::client_signatures(*hello).leaf;
   (void)sum;
   std::string lower;
   const auto verdict = pqedge::crypto::judge_server_name(hello->server_name, lower);

@@ -1,5 +1,6 @@
 """Signatures that take long are made beside the workers (T19)."""
 
+import os
 import pathlib
 import shutil
 import socket
@@ -89,6 +90,48 @@ class SlowSignatures(harness.TestCase):
                 into.write(data)
             except ssl.SSLError:
                 return False
+
+    def test_slhdsa_stalls_nobody(self):
+        # With a provider that gives TLS a scheme for it, which OpenSSL 3.5 lacks. A signature of
+        # SLH-DSA-SHA2-128s takes a good part of a second.
+        module = pathlib.Path(harness.PQEDGE).resolve().parent / "tests" / "slhdsa-tls.so"
+        conf = self.directory / "openssl.cnf"
+        # Of two providers with one algorithm OpenSSL takes the one whose name comes first.
+        conf.write_text("openssl_conf = main\n[main]\nproviders = list\n[list]\n"
+                        "a_slhdsa_tls = slhdsa\ndefault = default\n"
+                        f"[slhdsa]\nmodule = {module}\nactivate = 1\n"
+                        "[default]\nactivate = 1\n")
+        env = dict(os.environ, OPENSSL_CONF=str(conf))
+        pair = self.ca.issue("slhdsa", ("slhdsa.test",), kind="SLH-DSA-SHA2-128s",
+                             folder=self.directory)
+        quick = self.ca.issue("ecdsa", folder=self.directory)
+        edge = self.serve(quick.toml() + pair.toml() + "[signing]\nthreads = 1\n", env=env)
+
+        def client(number, *how):
+            return harness.Process(
+                ["openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}", "-servername",
+                 "slhdsa.test", "-CAfile", self.ca.chain, "-brief", *how],
+                self.directory / f"client{number}.log", env=env)
+
+        clients = [client(0), client(1), client(2, "-quic", "-alpn", "h3"),
+                   client(3, "-quic", "-alpn", "h3")]
+        for c in clients:
+            self.addCleanup(c.kill)
+        waiting = "pqedge_slow_signatures_waiting"
+        harness.wait_for(lambda: edge.metric(waiting) > 0, "a slow signature")
+        # The only worker has others to serve.
+        for http in harness.ALL_VERSIONS:
+            self.assertEqual(edge.get("/", http=http)[0], 200)
+        self.assertGreater(edge.metric(waiting), 0)
+        harness.wait_for(lambda: self.made(edge) == 4, "the signatures")
+        for c in clients:
+            self.assertEqual(c.process.wait(harness.WAIT), 0, c.log())
+            self.assertIn("Verification: OK", c.log())
+            self.assertIn("CN=slhdsa.test", c.log().replace(" ", ""))
+        # A client without that scheme cannot verify the certificate.
+        done = harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}",
+                           "-servername", "slhdsa.test", input=b"")
+        self.assertIn(b"handshake failure", done.stderr)
 
     def test_an_address_has_its_share(self):
         edge = self.serve(self.slow.toml() + "[signing]\nthreads = 1\nshare = 1\n")
