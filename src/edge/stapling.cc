@@ -91,6 +91,7 @@ void Stapling::configure_jobs() {
                                  .submit = transparency_.submit,
                                  .cache_dir = transparency_.cache_dir,
                                  .retry = ocsp_settings_.retry,
+                                 .local_addresses = true,  // they are named in the file
                                  .timeout = ocsp_settings_.timeout};
   web_->post([job = timestamps_.get(), options = std::move(options)] { job->configure(options); });
 }
