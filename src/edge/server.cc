@@ -143,10 +143,6 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
   ticket_keys_->apply(std::move(*ticket_keys), snapshot->settings.tls.ticket_lifetime);
   shared_.max_connections.store(snapshot->settings.max_connections, std::memory_order_relaxed);
   adopt_certificates(*snapshot);
-  // With what was stapled to them just now.
-  for (auto& c : contexts) {
-    if (c != nullptr) c->set_certificates(keeper_->store());
-  }
   for (size_t i = 0; i < shared_.workers.size(); ++i) {
     Worker& worker = *shared_.workers[i];
     auto ok = run_on(worker, [&worker, snapshot, c = contexts[i],

@@ -1,7 +1,5 @@
 #include "jobs/web_thread.h"
 
-// Options are set by a function of our own, whose types libcurl's macros cannot follow.
-#define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <pthread.h>
 #include <unistd.h>
