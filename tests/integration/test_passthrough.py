@@ -5,6 +5,7 @@
 import contextlib
 import os
 import random
+import re
 import shutil
 import socket
 import ssl
@@ -447,6 +448,20 @@ class Passthrough(harness.TestCase):
                 done = harness.run(harness.PQEDGE, "check", path)
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(wanted, (done.stdout + done.stderr).decode())
+
+    def test_the_recipe_is_valid(self):
+        text = (harness.SOURCE / "docs/recipes/passthrough.md").read_text()
+        blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+        self.assertEqual(len(blocks), 2)
+        harness.Certificate(self.directory, stem="c")
+        head = ('version = 1\n[[certificate]]\nchain = "c.pem"\nkey = "c.key"\n'
+                '[[route]]\nstatus = 404\n')
+        shared = blocks[0].partition("[[passthrough]]")[0]
+        for number, block in enumerate((blocks[0], shared + blocks[1])):
+            path = self.directory / f"{number}.toml"
+            path.write_text(head + block)
+            done = harness.run(harness.PQEDGE, "check", path)
+            self.assertEqual(done.returncode, 0, (done.stdout + done.stderr).decode())
 
     def test_random_cuts_of_many_hellos(self):
         # Names, cuts and records at random; one seed, so that a failure comes again.
