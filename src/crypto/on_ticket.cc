@@ -11,6 +11,7 @@
 #include "crypto/callbacks.h"
 #include "crypto/early_data.h"
 #include "crypto/ticket_cipher.h"
+#include "crypto/ticket_encapsulation.h"
 
 namespace pqedge::crypto {
 namespace {

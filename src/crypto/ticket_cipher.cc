@@ -10,11 +10,9 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <string_view>
-#include <vector>
 
-#include "base/bytes.h"
 #include "crypto/handles.h"
+#include "crypto/ticket_encapsulation.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -37,32 +35,22 @@ struct Sealer {
   std::array<uint8_t, kTicketTagSize> held{};
   size_t held_size = 0;
 
-  // With an encapsulation in the ticket.
-  KeyPtr kem;
-  std::array<uint8_t, kTicketKeySize> base{};
-  std::array<uint8_t, kTicketNonceSize> nonce{};
-  bool done = false;  // the whole text came, and was good
+  std::unique_ptr<TicketEncapsulation> encapsulation;  // when there is one in the ticket
 
-  ~Sealer() {
-    OPENSSL_cleanse(held.data(), held.size());
-    OPENSSL_cleanse(base.data(), base.size());
-  }
+  ~Sealer() { OPENSSL_cleanse(held.data(), held.size()); }
 };
 
 Sealer& self(void* context) { return *static_cast<Sealer*>(context); }
 
-// A reference of our own: the ring may forget the key meanwhile.
-bool take_kem(Sealer& s, const OSSL_PARAM* params) {
-  s.kem.reset();
-  s.done = false;
+// Null in `key` when the parameters name none. False: they cannot be read.
+bool find_kem(const OSSL_PARAM* params, EVP_PKEY*& key) {
+  key = nullptr;
   const OSSL_PARAM* p = params == nullptr ? nullptr : OSSL_PARAM_locate_const(params, kKemParameter);
   if (p == nullptr) return true;
-  const void* key = nullptr;
+  const void* value = nullptr;
   size_t size = 0;
-  if (OSSL_PARAM_get_octet_ptr(p, &key, &size) != 1 || key == nullptr) return false;
-  auto* pkey = static_cast<EVP_PKEY*>(const_cast<void*>(key));
-  if (EVP_PKEY_up_ref(pkey) != 1) return false;
-  s.kem.reset(pkey);
+  if (OSSL_PARAM_get_octet_ptr(p, &value, &size) != 1 || value == nullptr) return false;
+  key = static_cast<EVP_PKEY*>(const_cast<void*>(value));
   return true;
 }
 
@@ -71,104 +59,19 @@ int init(void* context, bool sealing, const uint8_t* key, size_t key_size, const
   Sealer& s = self(context);
   s.sealing = sealing;
   s.held_size = 0;
-  if (!take_kem(s, params)) return 0;
+  s.encapsulation.reset();
+  EVP_PKEY* kem = nullptr;
+  if (!find_kem(params, kem)) return 0;
   if ((key != nullptr && key_size != kTicketKeySize) ||
       (nonce != nullptr && nonce_size != kTicketNonceSize)) {
     return 0;
   }
-  if (s.kem != nullptr) {
+  if (kem != nullptr) {
     if (key == nullptr || nonce == nullptr) return 0;
-    std::copy_n(key, s.base.size(), s.base.begin());
-    std::copy_n(nonce, s.nonce.size(), s.nonce.begin());
+    s.encapsulation = std::make_unique<TicketEncapsulation>(kem, key, nonce);
     return 1;
   }
   return EVP_CipherInit_ex2(s.gcm.get(), gcm(), key, nonce, sealing ? 1 : 0, nullptr);
-}
-
-// ---- with an encapsulation -------------------------------------------------------------------
-//
-// Sealed: the KEM's ciphertext (1568), then AES-256-GCM of: where it stood in the text (2), the text
-// without it. The ciphertext is the header of the seal.
-
-constexpr size_t kPlace = 2;
-
-using Scratch = std::vector<uint8_t>;
-
-// Wipes what it held.
-class Wiped {
- public:
-  explicit Wiped(size_t size) : bytes_(size) {}
-  ~Wiped() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
-  Wiped(const Wiped&) = delete;
-  Wiped& operator=(const Wiped&) = delete;
-  uint8_t* data() { return bytes_.data(); }
-  Bytes bytes() const { return bytes_; }
-
- private:
-  Scratch bytes_;
-};
-
-bool seal_key(const Sealer& s, const KemSecret& secret, Wiped& key) {
-  return derive_key(secret, s.base, "pqedge ticket 1", {key.data(), kTicketKeySize});
-}
-
-int seal_encapsulated(Sealer& s, uint8_t* out, size_t* out_size, size_t room, Bytes text) {
-  const auto& placeholder = ticket_placeholder();
-  const auto found = std::ranges::search(text, placeholder);
-  if (found.empty() || text.size() > UINT16_MAX || room < text.size() + kPlace || s.done) return 0;
-  const auto place = static_cast<size_t>(found.begin() - text.begin());
-  Wiped inner(kPlace + text.size() - placeholder.size());
-  store_be16(inner.data(), static_cast<uint16_t>(place));
-  std::copy_n(text.begin(), place, inner.data() + kPlace);
-  std::copy(found.end(), text.end(), inner.data() + kPlace + place);
-  KemSecret secret;
-  Wiped key(kTicketKeySize);
-  Scratch sealed(inner.bytes().size() + kTicketTagSize);
-  s.done = kem_encapsulate(s.kem.get(), out, secret) && seal_key(s, secret, key) &&
-           gcm_seal(key.data(), s.nonce.data(), {out, kKemCiphertextSize}, inner.bytes(),
-                    sealed.data());
-  OPENSSL_cleanse(secret.data(), secret.size());
-  if (!s.done) return 0;
-  const size_t n = inner.bytes().size();
-  std::copy_n(sealed.begin(), n, out + kKemCiphertextSize);
-  std::copy_n(sealed.begin() + static_cast<ptrdiff_t>(n), kTicketTagSize, s.held.begin());
-  *out_size = kKemCiphertextSize + n;
-  return 1;
-}
-
-int open_encapsulated(Sealer& s, uint8_t* out, size_t* out_size, size_t room, Bytes sealed) {
-  const auto& placeholder = ticket_placeholder();
-  if (sealed.size() < kKemCiphertextSize + kPlace + kTicketTagSize || room < sealed.size() || s.done) {
-    return 0;
-  }
-  const Bytes ciphertext = sealed.first(kKemCiphertextSize);
-  const Bytes rest = sealed.subspan(kKemCiphertextSize);
-  KemSecret secret;
-  Wiped key(kTicketKeySize);
-  Wiped inner(rest.size() - kTicketTagSize);
-  const bool good =
-      kem_decapsulate(s.kem.get(), ciphertext.data(), secret) && seal_key(s, secret, key) &&
-      gcm_open(key.data(), s.nonce.data(), ciphertext, rest, inner.data());
-  OPENSSL_cleanse(secret.data(), secret.size());
-  if (!good) return 0;
-  const Bytes text = inner.bytes().subspan(kPlace);
-  const size_t place = load_be16(inner.data());
-  if (place > text.size()) return 0;
-  uint8_t* p = std::copy_n(text.begin(), place, out);
-  p = std::ranges::copy(placeholder, p).out;
-  p = std::copy(text.begin() + static_cast<ptrdiff_t>(place), text.end(), p);
-  *out_size = static_cast<size_t>(p - out);
-  s.done = true;
-  return 1;
-}
-
-int finish_encapsulated(Sealer& s, uint8_t* out, size_t* out_size, size_t room) {
-  if (!s.done) return 0;
-  if (!s.sealing) return 1;
-  if (room < kTicketTagSize) return 0;
-  std::ranges::copy(s.held, out);
-  *out_size = kTicketTagSize;
-  return 1;
 }
 
 // ---- plain -----------------------------------------------------------------------------------
@@ -187,9 +90,10 @@ int update(void* context, unsigned char* out, size_t* out_size, size_t room, con
   unsigned char* const begin = out;
   *out_size = 0;
   if (size > INT32_MAX || room < size) return 0;
-  if (s.kem != nullptr) {
-    return s.sealing ? seal_encapsulated(s, out, out_size, room, {in, size})
-                     : open_encapsulated(s, out, out_size, room, {in, size});
+  if (s.encapsulation != nullptr) {
+    const bool done = s.sealing ? s.encapsulation->seal({in, size}, {out, room}, *out_size)
+                                : s.encapsulation->open({in, size}, {out, room}, *out_size);
+    return done ? 1 : 0;
   }
   if (s.sealing) {
     if (!pass(s, out, in, size)) return 0;
@@ -213,7 +117,11 @@ int update(void* context, unsigned char* out, size_t* out_size, size_t room, con
 int finish(void* context, unsigned char* out, size_t* out_size, size_t room) {
   Sealer& s = self(context);
   *out_size = 0;
-  if (s.kem != nullptr) return finish_encapsulated(s, out, out_size, room);
+  if (s.encapsulation != nullptr) {
+    const bool good = s.sealing ? s.encapsulation->take_tag({out, room}) : s.encapsulation->done();
+    if (good && s.sealing) *out_size = kTicketTagSize;
+    return good ? 1 : 0;
+  }
   int none = 0;
   std::array<uint8_t, kTicketTagSize> nothing;
   if (s.sealing) {
@@ -316,15 +224,6 @@ const EVP_CIPHER* ticket_cipher() {
   // Not freed: sessions may be sealed until the last thread ends.
   static EVP_CIPHER* const cipher = fetch();
   return cipher;
-}
-
-const std::array<uint8_t, kKemCiphertextSize>& ticket_placeholder() {
-  static constexpr std::array<uint8_t, kKemCiphertextSize> placeholder = [] {
-    std::array<uint8_t, kKemCiphertextSize> bytes{};
-    std::ranges::copy(std::string_view("pqedge: here the ciphertext"), bytes.begin());
-    return bytes;
-  }();
-  return placeholder;
 }
 
 TicketKemParameters::TicketKemParameters(EVP_PKEY* key)

@@ -13,7 +13,6 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,9 +27,6 @@ inline constexpr size_t kTicketTagSize = 16;
 // From a provider within this program; made at the first call, kept for the process. Null: the
 // library refused (an error is in its queue).
 const EVP_CIPHER* ticket_cipher();
-
-// What the ciphertext takes the place of.
-const std::array<uint8_t, kKemCiphertextSize>& ticket_placeholder();
 
 // Parameters for EVP_EncryptInit_ex2() and EVP_DecryptInit_ex2(): the cipher keeps a reference to
 // `key`. Lives as long as the call.

@@ -1,5 +1,6 @@
 // The cipher of session tickets is AES-256-GCM with its tag at the end, whatever the pieces.
 #include "crypto/ticket_cipher.h"
+#include "crypto/ticket_encapsulation.h"
 
 #include <gtest/gtest.h>
 

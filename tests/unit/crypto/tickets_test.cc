@@ -95,8 +95,8 @@ TEST_F(Tickets, ForeignTicketMeansAFullHandshake) {
 
 TEST_F(Tickets, AnotherPolicyDoesNotHonourThem) {
   bool resumed = true;
-  SSL_SESSION* session = connect(nullptr, resumed, {.id = 1});
-  session = connect(session, resumed, {.id = 2});
+  SSL_SESSION* session = connect(nullptr, resumed, {.groups = {"compatible"}});
+  session = connect(session, resumed, {.groups = {"hybrid-required"}});
   EXPECT_FALSE(resumed);
   SSL_SESSION_free(session);
 }
