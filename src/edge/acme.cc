@@ -89,7 +89,8 @@ Result<void> Acme::everywhere(std::function<void()> change) {
     }
   });
   if (gate->wait(stopping_)) return {};
-  return fail(stopping_ ? "the process is stopping" : "a worker did not answer in time");
+  return fail("{}", stopping_.load(std::memory_order_relaxed) ? "the process is stopping"
+                                                              : "a worker did not answer in time");
 }
 
 Result<void> Acme::publish(const acme::Stored& stored) {
