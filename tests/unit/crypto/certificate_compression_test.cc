@@ -115,7 +115,9 @@ TEST(CertificateMessage, IsOpenssls) {
       const Seen seen = handshake(c, settings_with({}), {.status = status, .timestamps = timestamps});
       const std::string ours = certificate_message(*c, {status, timestamps});
       EXPECT_EQ(seen.certificate.size(), ours.size() + 4) << status << timestamps;
-      if (!status || !timestamps) EXPECT_EQ(seen.certificate, header(ours) + ours);
+      if (!status || !timestamps) {
+        EXPECT_EQ(seen.certificate, header(ours) + ours);
+      }
       EXPECT_EQ(seen.certificate.find(response) != std::string::npos, status);
       EXPECT_EQ(seen.certificate.find(kTimestamps) != std::string::npos, timestamps);
     }
@@ -206,8 +208,9 @@ TEST(CertificateExtras, AResponseThatRanOutIsNotSent) {
   for (const auto& encodings : std::vector<std::vector<std::string>>{{}, {"zlib"}}) {
     const Seen seen = handshake(copy, settings_with(encodings), {.status = true});
     const std::string plain = certificate_message(*copy, {});
-    if (encodings.empty()) EXPECT_EQ(seen.certificate.size(), plain.size() + 4);
-    if (!encodings.empty()) {
+    if (encodings.empty()) {
+      EXPECT_EQ(seen.certificate.size(), plain.size() + 4);
+    } else {
       EXPECT_EQ(load_be24(reinterpret_cast<const uint8_t*>(&seen.compressed[6])), plain.size());
     }
   }

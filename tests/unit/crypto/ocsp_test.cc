@@ -224,7 +224,9 @@ TEST_F(Ocsp, GarbageIsRefused) {
     changed[i] = static_cast<char>(changed[i] ^ 0x20);
     const auto read_it = read(changed);
     // Of the certificates that it carries only the signer's counts: the rest is not signed.
-    if (read_it) EXPECT_GT(i, good.size() / 3) << i;
+    if (read_it) {
+      EXPECT_GT(i, good.size() / 3) << i;
+    }
   }
   EXPECT_NE(problem(std::string(kMaxOcspResponse + 1, '0')).find("more than"), std::string::npos);
 }
