@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 extern "C" {
-#include <sys/pidfd.h>  // lacks it itself
+#include <sys/syscall.h>  // lacks it itself
 }
 
 #include <algorithm>
@@ -109,7 +109,8 @@ Result<void> run_hook(const HookCall& call) {
   const auto pid = start(call, input.get());
   input.reset();
   if (!pid) return std::unexpected(pid.error());
-  const net::Fd process(::pidfd_open(*pid, 0));
+  // Not by sys/pidfd.h, whose names some C libraries leave without C linkage.
+  const net::Fd process(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
   const Nanos deadline = monotonic_now() + call.timeout;
   std::string text;
   int status = 0;
