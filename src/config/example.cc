@@ -133,7 +133,8 @@ send_proxy = "off"                     # or "v1", "v2": a PROXY header first
 name = "static"
 servers = ["[::1]:9100"]
 
-# The most specific host wins, then an exact path, then the longest prefix.
+# The most specific host wins, then an exact path, a pattern, the longest prefix; then who asks for
+# more. "pqedge explain" shows it for a request.
 
 [[route]]
 name = "uploads"
@@ -160,6 +161,17 @@ name = "old"
 hosts = ["old.example.com"]
 redirect_to_https = true
 redirect_port = 443
+
+[[route]]
+name = "beta"                          # conditions: all of them have to hold
+hosts = ["www.example.com"]
+path_regex = "/v[0-9]+/.*"             # the whole path (RE2)
+methods = ["GET", "HEAD"]
+headers = [{ name = "x-tenant", value = "blue" }, { name = "x-debug", present = false }]
+query = [{ name = "beta", regex = "[01]" }]
+client_networks = ["10.0.0.0/8"]
+priority = 10                          # a higher one goes before all that is more specific
+pool = "app"
 
 [[route]]
 name = "everything"

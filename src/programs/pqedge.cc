@@ -19,6 +19,7 @@
 #include "programs/pqedge/explain.h"
 #include "programs/pqedge/probe.h"
 #include "programs/pqedge/serve.h"
+#include "programs/pqedge/ticket_keys.h"
 
 namespace {
 
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
   check_command->add_option("FILE", file, "The configuration file.")->required();
   check_command->add_flag("--allow-insecure-backends", options.allow_insecure_backends, kInsecure);
   pqedge::EchKeysCommand ech_keys(app);
+  pqedge::TicketKeysCommand ticket_keys(app);
   auto* version_command = app.add_subcommand("version", "Print versions and end.");
   auto* example_command = app.add_subcommand("example-config", "Print a commented configuration.");
 
@@ -108,6 +110,7 @@ int main(int argc, char** argv) {
 
   CLI11_PARSE(app, argc, argv);
   if (const auto status = ech_keys.run()) return *status;
+  if (const auto status = ticket_keys.run()) return *status;
   if (!start_crypto(*check_command ? file : options.config)) return 1;
   if (ngtcp2_crypto_ossl_init() != 0) {
     std::fprintf(stderr, "pqedge: the TLS library has no QUIC support\n");

@@ -9,9 +9,14 @@
 #include "base/text.h"
 #include "http/message.h"
 #include "net/address.h"
+#include "route/pattern.h"
+#include "route/reachable.h"
 
 namespace pqedge::route {
 namespace {
+
+constexpr uint32_t kMaxPriority = 1000;
+constexpr size_t kMaxLevels = 16;
 
 // A dot-separated list of labels of letters, digits, '-' and '_', as clients send host names
 // (RFC 1123 2.1, with the underscore that is in use).
@@ -92,6 +97,79 @@ void check_action(const RouteSettings& route, const std::string& base, Problems&
   }
 }
 
+std::string to_upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 0x20);
+  }
+  return out;
+}
+
+bool is_token(std::string_view text) {  // RFC 9110 5.6.2
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    const char l = ascii_lower(c);
+    return (l >= 'a' && l <= 'z') || is_digit(c) ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
+void check_methods(const RouteSettings& route, const std::string& base, Problems& out) {
+  for (size_t i = 0; i < route.methods.size(); ++i) {
+    const std::string key = entry_key(base + ".methods", i);
+    const std::string& method = route.methods[i];
+    if (!is_token(method)) {
+      out.push_back({key, in_quotes(method) + " is no method", "write it as in \"GET\""});
+    } else if (http::parse_method(method) == http::Method::other &&
+               http::parse_method(to_upper(method)) != http::Method::other) {
+      out.push_back({key, in_quotes(method) + " is no method that clients use",
+                     "methods are case-sensitive: write " + in_quotes(to_upper(method))});
+    } else if (std::find(route.methods.begin(), route.methods.begin() + static_cast<long>(i),
+                         method) != route.methods.begin() + static_cast<long>(i)) {
+      out.push_back({key, in_quotes(method) + " is there twice"});
+    }
+  }
+}
+
+void check_pattern(const std::string& key, const std::string& pattern, Problems& out) {
+  if (auto compiled = Pattern::compile(pattern); !compiled) {
+    out.push_back({key, compiled.error().message,
+                   "see the syntax of RE2: no look-around and no back-references"});
+  }
+}
+
+// `fields`: of header fields, else of parameters.
+void check_values(const std::vector<ValueMatch>& matches, const std::string& list, bool fields,
+                  Problems& out) {
+  for (size_t i = 0; i < matches.size(); ++i) {
+    const ValueMatch& match = matches[i];
+    const std::string key = entry_key(list, i);
+    if (fields && !is_token(match.name)) {
+      out.push_back({key + ".name", in_quotes(match.name) + " is no name of a header field",
+                     match.name.starts_with(':') ? "use hosts, path or methods" : ""});
+    } else if (fields && iequals(match.name, "host")) {
+      out.push_back({key + ".name", "the host is matched by hosts", "use hosts = [...]"});
+    } else if (match.name.empty()) {
+      out.push_back({key + ".name", "is empty", "name the parameter"});
+    }
+    if (match.kind == ValueMatch::Kind::regex) check_pattern(key + ".regex", match.value, out);
+    if (match.kind == ValueMatch::Kind::prefix && match.value.empty()) {
+      out.push_back({key + ".prefix", "is empty", "write present = true to take every value"});
+    }
+  }
+}
+
+void check_conditions(const RouteSettings& route, const std::string& base, Problems& out) {
+  check_methods(route, base, out);
+  check_values(route.headers, base + ".headers", true, out);
+  check_values(route.query, base + ".query", false, out);
+  if (!route.path_regex.empty()) check_pattern(base + ".path_regex", route.path_regex, out);
+  const int paths =
+      !route.path.empty() + !route.path_prefix.empty() + !route.path_regex.empty();
+  if (paths > 1) {
+    out.push_back({base, "has more than one of path, path_prefix and path_regex", "keep one"});
+  }
+}
+
 void check_names(const std::vector<RouteSettings>& routes, Problems& out) {
   std::map<std::string_view, size_t> seen;
   for (size_t i = 0; i < routes.size(); ++i) {
@@ -105,43 +183,18 @@ void check_names(const std::vector<RouteSettings>& routes, Problems& out) {
   }
 }
 
-// What one route takes of one host: equal keys take the same requests.
-std::string claim(const std::string& host, const RouteSettings& route) {
-  const bool exact = !route.path.empty();
-  const std::string& path = exact ? route.path : route.path_prefix;
-  return to_lower(host) + (exact ? "\n=" : "\n^") + (!exact && path == "/" ? "" : path);
-}
-
-// Specificity decides between routes, so an earlier route takes all that a later one would match
-// exactly when each host of the later one is there with the same path.
-void check_reachable(const std::vector<RouteSettings>& routes, Problems& out) {
-  std::map<std::string, size_t> owners;
+// A look-up goes through them one after the other.
+void check_priorities(const std::vector<RouteSettings>& routes, Problems& out) {
+  std::set<uint32_t> seen;
   for (size_t i = 0; i < routes.size(); ++i) {
-    const std::vector<std::string> any = {""};
-    const auto& hosts = routes[i].hosts.empty() ? any : routes[i].hosts;
-    size_t taken = 0;
-    size_t taken_host = 0;
-    size_t owner = 0;
-    for (size_t h = 0; h < hosts.size(); ++h) {
-      const auto [it, added] = owners.try_emplace(claim(hosts[h], routes[i]), i);
-      if (added || it->second == i) continue;
-      ++taken;
-      taken_host = h;
-      owner = it->second;
-    }
-    if (taken == 0) continue;
-    const std::string by =
-        std::format("taken by the earlier route {}", in_quotes(routes[owner].name));
-    if (taken == hosts.size()) {
-      out.push_back({entry_key("route", i),
-                     "can never be reached: every request it would match is " + by,
-                     "remove one of the two, or give them different hosts or paths",
-                     entry_key("route", owner)});
-    } else {
-      out.push_back(
-          {entry_key(entry_key("route", i, "hosts"), taken_host),
-           std::format("{} has no effect: its requests are {}", in_quotes(hosts[taken_host]), by),
-           "", entry_key("route", owner), true});
+    const uint32_t priority = routes[i].priority;
+    const std::string key = entry_key("route", i, "priority");
+    if (priority > kMaxPriority) {
+      out.push_back({key, std::format("{} is too large", priority),
+                     std::format("the most is {}", kMaxPriority)});
+    } else if (seen.insert(priority).second && seen.size() == kMaxLevels + 1) {
+      out.push_back({key, std::format("{} is the {}th different priority", priority, seen.size()),
+                     std::format("use at most {} different ones", kMaxLevels)});
     }
   }
 }
@@ -176,13 +229,12 @@ Problems validate(const std::vector<RouteSettings>& routes) {
     const RouteSettings& route = routes[i];
     const std::string base = entry_key("route", i);
     check_host_list(route.hosts, entry_key("route", i, "hosts"), out);
-    if (!route.path.empty() && !route.path_prefix.empty()) {
-      out.push_back({base, "has both path and path_prefix", "keep one"});
-    }
     check_path(base + ".path", route.path, out);
     check_path(base + ".path_prefix", route.path_prefix, out);
+    check_conditions(route, base, out);
     check_action(route, base, out);
   }
+  check_priorities(routes, out);
   check_reachable(routes, out);
   return out;
 }

@@ -414,7 +414,8 @@ TEST(Config, TheExampleShowsEveryKey) {
                        example.find("\n# " + name + " = ") != std::string::npos ||
                        example.find("[" + name + "]") != std::string::npos ||
                        example.find("." + name + "]") != std::string::npos ||
-                       example.find("{ " + name + " = ") != std::string::npos;
+                       example.find("{ " + name + " = ") != std::string::npos ||
+                       example.find(", " + name + " = ") != std::string::npos;
     EXPECT_TRUE(shown) << key;
   }
 }

@@ -142,7 +142,7 @@ TEST(RouteTable, LooksAtTheCanonicalHostAndPathOfARequest) {
   request.path = "/x/y";
   request.target = "/other";
   request.authority = "b.test";
-  ASSERT_NE(t.match(request), nullptr);
+  ASSERT_NE(t.match(Subject{request, "192.0.2.1"}), nullptr);
 }
 
 TEST(RouteTable, RefusesWhatDoesNotValidate) {

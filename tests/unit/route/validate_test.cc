@@ -90,7 +90,7 @@ TEST(RouteValidate, ARouteDoesOneThing) {
   const Problems p = validate({none, two, both});
   EXPECT_TRUE(has(p, "route[0]", "says not what to do"));
   EXPECT_TRUE(has(p, "route[1]", "more than one"));
-  EXPECT_TRUE(has(p, "route[2]", "both path and path_prefix"));
+  EXPECT_TRUE(has(p, "route[2]", "more than one of path, path_prefix and path_regex"));
 }
 
 TEST(RouteValidate, AnswersAreFinalAndHaveABodyWhereTheirStatusAllowsOne) {
@@ -144,6 +144,102 @@ TEST(RouteValidate, DifferentPathsOrHostsAreReachable) {
   EXPECT_TRUE(validate({exact, prefix, below, to_pool("all"), to_pool("wild", {"*.test"}),
                         to_pool("host", {"a.test"})})
                   .empty());
+}
+
+TEST(RouteValidate, ConditionsAreChecked) {
+  RouteSettings r = to_pool("a");
+  r.methods = {"GET", "get", "a b", "GET"};
+  r.headers = {{"x y", ValueMatch::Kind::present, ""},
+               {":path", ValueMatch::Kind::present, ""},
+               {"Host", ValueMatch::Kind::exact, "a.test"},
+               {"x", ValueMatch::Kind::regex, "(?=a)"},
+               {"x", ValueMatch::Kind::prefix, ""}};
+  r.query = {{"", ValueMatch::Kind::present, ""}, {"q", ValueMatch::Kind::regex, "("}};
+  r.path_regex = "/a(";
+  r.path = "/x";
+  r.priority = 1001;
+  const Problems p = validate({r});
+  EXPECT_TRUE(has(p, "route[0].methods[1]", "no method that clients use"));
+  EXPECT_TRUE(has(p, "route[0].methods[2]", "is no method"));
+  EXPECT_TRUE(has(p, "route[0].methods[3]", "is there twice"));
+  EXPECT_TRUE(has(p, "route[0].headers[0].name", "no name of a header field"));
+  EXPECT_TRUE(has(p, "route[0].headers[1].name", "no name of a header field"));
+  EXPECT_TRUE(has(p, "route[0].headers[2].name", "the host is matched by hosts"));
+  EXPECT_TRUE(has(p, "route[0].headers[3].regex", "no regular expression"));
+  EXPECT_TRUE(has(p, "route[0].headers[4].prefix", "is empty"));
+  EXPECT_TRUE(has(p, "route[0].query[0].name", "is empty"));
+  EXPECT_TRUE(has(p, "route[0].query[1].regex", "no regular expression"));
+  EXPECT_TRUE(has(p, "route[0].path_regex", "no regular expression"));
+  EXPECT_TRUE(has(p, "route[0]", "more than one of path, path_prefix and path_regex"));
+  EXPECT_TRUE(has(p, "route[0].priority", "1001 is too large"));
+}
+
+TEST(RouteValidate, AtMostSixteenPriorities) {
+  std::vector<RouteSettings> routes;
+  for (uint32_t i = 0; i < 17; ++i) {
+    routes.push_back(to_pool("r" + std::to_string(i), {"h" + std::to_string(i) + ".test"}));
+    routes.back().priority = i;
+  }
+  EXPECT_TRUE(has(validate(routes), "route[16].priority", "17th different priority"));
+  routes.pop_back();
+  EXPECT_TRUE(validate(routes).empty());
+}
+
+// ---- routes that are never reached --------------------------------------------------------------
+
+RouteSettings with(RouteSettings r, std::vector<std::string> methods, uint32_t priority = 0) {
+  r.methods = std::move(methods);
+  r.priority = priority;
+  return r;
+}
+
+bool unreachable(const Problems& p, size_t index) {
+  return has(p, entry_key("route", index), "can never be reached");
+}
+
+TEST(RouteValidate, ConditionsKeepRoutesOfOneHostAndPathApart) {
+  RouteSettings blue = to_pool("blue", {"a.test"});
+  blue.headers = {{"X-Tenant", ValueMatch::Kind::exact, "blue"}};
+  RouteSettings green = to_pool("green", {"a.test"});
+  green.headers = {{"x-tenant", ValueMatch::Kind::exact, "green"}};
+  const RouteSettings rest = to_pool("rest", {"a.test"});
+  EXPECT_TRUE(validate({blue, green, rest}).empty());
+  RouteSettings again = blue;
+  again.name = "again";
+  again.headers[0].name = "X-TENANT";
+  EXPECT_TRUE(unreachable(validate({blue, green, again, rest}), 2));
+}
+
+TEST(RouteValidate, ALaterRouteNeedsAMethodOfItsOwn) {
+  const RouteSettings any = to_pool("any", {"a.test"});
+  const RouteSettings some = with(to_pool("some", {"a.test"}), {"GET", "POST"});
+  EXPECT_TRUE(validate({any, some}).empty()) << "who asks for more is looked at first";
+  const RouteSettings get = with(to_pool("get", {"a.test"}), {"GET"});
+  EXPECT_TRUE(unreachable(validate({some, get}), 1));
+  EXPECT_TRUE(validate({get, some}).empty()) << "POST is left for the second";
+}
+
+TEST(RouteValidate, AHigherPriorityTakesWhatIsMoreSpecific) {
+  const RouteSettings all = with(to_pool("all", {"*.a.test"}), {}, 10);
+  RouteSettings api = to_pool("api", {"www.a.test"});
+  api.path_prefix = "/api";
+  EXPECT_TRUE(unreachable(validate({api, all}), 0));
+  EXPECT_TRUE(validate({with(api, {}, 10), all}).empty());
+  RouteSettings below = all;
+  below.path_prefix = "/api/";
+  EXPECT_TRUE(validate({api, below}).empty()) << "/api itself is left";
+  RouteSettings other = to_pool("other", {"www.a.test", "b.test"});
+  EXPECT_TRUE(validate({other, all}).empty()) << "b.test is left";
+  EXPECT_TRUE(validate({api, with(all, {"GET"}, 10)}).empty()) << "other methods are left";
+}
+
+TEST(RouteValidate, TheSamePatternLaterAndWithMoreConditionsIsNeverReached) {
+  RouteSettings first = to_pool("first", {"a.test"});
+  first.path_regex = "/a.*";
+  RouteSettings second = with(first, {"GET"});
+  second.name = "second";
+  EXPECT_TRUE(unreachable(validate({first, second}), 1));
+  EXPECT_TRUE(validate({second, first}).empty());
 }
 
 }  // namespace
