@@ -52,10 +52,13 @@ double percent_of(double part, double whole) { return whole > 0 ? 100 * part / w
 
 // How far the highest lies above the lowest, in percent of the lowest. Of many marks the outermost
 // twentieth at each end is left out: one disturbed mark among a hundred says little.
-double spread(std::vector<double> values) {
+constexpr size_t kLeastForQuartiles = 8;
+
+// From the percentile `outer` to the one as far from the other end.
+double spread(std::vector<double> values, double outer = 5) {
   std::ranges::sort(values);
-  const double low = percentile(values, 5);
-  return percent_of(percentile(values, 95) - low, low);
+  const double low = percentile(values, outer);
+  return percent_of(percentile(values, 100 - outer) - low, low);
 }
 
 std::optional<double> steal_between(const std::optional<CpuTicks>& a,
@@ -189,6 +192,9 @@ NoiseFacts NoiseMonitor::end() {
   noise.load_own = load_own_;
   noise.reference_us = median(reference_us_);
   noise.spread_percent = spread(reference_us_);
+  if (reference_us_.size() >= kLeastForQuartiles) {
+    noise.quartile_spread_percent = spread(reference_us_, 25);
+  }
   if (mhz_.size() > 1) noise.frequency_change_percent = spread(mhz_);
   noise.involuntary_switches = last.involuntary_switches - first_.involuntary_switches;
   noise.others_percent = others_percent(last);

@@ -49,6 +49,9 @@ class NoiseMonitor {
   void mark();       // in the middle, as often as is convenient: between two suites, say
   NoiseFacts end();  // the last mark, and what came of all
 
+  // The reference work's microseconds at each mark, begin() first.
+  const std::vector<double>& references() const { return reference_us_; }
+
   // The core's frequency at the first and the last mark, each right after the reference work, so
   // that a core that sleeps slowly is awake.
   std::optional<double> mhz_before() const;

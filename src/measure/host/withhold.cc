@@ -1,7 +1,9 @@
 #include "measure/host/withhold.h"
 
+#include <cmath>
 #include <format>
 #include <string>
+#include <utility>
 
 #include "measure/stats/summary.h"
 
@@ -52,12 +54,31 @@ std::optional<Withheld> withhold_run(const NoiseFacts& noise, unsigned logical_c
   if (noise.throttled_percent) {
     reasons.above("throttled by a CPU quota", *noise.throttled_percent, limits.throttled_percent);
   }
-  reasons.above("spread of the reference loop", noise.spread_percent, limits.spread_percent);
+  // A disturbance that passes takes the suites beside it (withhold_between). The run is lost when
+  // nobody can say how fast this host usually was.
+  if (noise.quartile_spread_percent) {
+    reasons.above("spread of the reference loop between its quartiles",
+                  *noise.quartile_spread_percent, limits.spread_percent);
+  } else {
+    reasons.above("spread of the reference loop", noise.spread_percent, limits.spread_percent);
+  }
   if (noise.frequency_change_percent) {
     reasons.above("change of frequency", *noise.frequency_change_percent,
                   limits.frequency_change_percent);
   }
   return std::move(reasons).result();
+}
+
+std::optional<Withheld> withhold_between(double before_us, double after_us, double run_us,
+                                         const WithholdLimits& limits) {
+  for (const auto& [where, mark_us] : {std::pair{"before", before_us}, {"after", after_us}}) {
+    const double off = 100 * (mark_us / run_us - 1);
+    if (std::abs(off) <= limits.spread_percent) continue;
+    return Withheld{std::format("the reference loop right {} it is {:+.1f} % from the run's median, "
+                                "more than {:g} %",
+                                where, off, limits.spread_percent)};
+  }
+  return std::nullopt;
 }
 
 std::optional<Withheld> withhold_row(std::span<const double> samples_us,

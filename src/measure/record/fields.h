@@ -60,6 +60,8 @@ void fields(V& v, Is<NoiseFacts> auto& r) {
   v("load_before", r.load_before, "One-minute load average.");
   v("load_after", r.load_after, "");
   v("spread_percent", r.spread_percent, "Of a reference loop timed during the run.");
+  v("quartile_spread_percent", r.quartile_spread_percent,
+    "The same from the first to the third quartile; absent when it was timed less than 8 times.");
   v("reference_us", r.reference_us, "The reference loop's median: how fast the host was.");
   v.any_sign("frequency_change_percent", r.frequency_change_percent, "From before to after.");
   v("involuntary_switches", r.involuntary_switches, "Context switches forced on the run.");

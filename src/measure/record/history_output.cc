@@ -8,10 +8,6 @@
 #include "measure/record/text.h"
 
 namespace pqedge::measure {
-namespace {
-
-using Align = TextTable::Align;
-using Json = nlohmann::ordered_json;
 
 bool wanted(const HistoryFilter& filter, const std::string& name, const std::string& id) {
   return filter.host.empty() || filter.host == name || filter.host == id;
@@ -22,6 +18,24 @@ bool wanted(const HistoryFilter& filter, const Series& s) {
          (filter.suite.empty() || filter.suite == s.key.suite) &&
          wanted(filter, s.host_name, s.key.host_id);
 }
+
+// "36.0 µs (33.1 to 40.2, 9 runs)", or the latest run alone when there are too few for a range.
+std::string range_text(const std::optional<Range>& range) {
+  if (!range) return "";
+  return std::format("{} ({} to {}, {} runs)", time_text(range->median), time_text(range->low),
+                     time_text(range->high), range->runs);
+}
+
+std::string change_range_text(const std::optional<Range>& range) {
+  if (!range) return "";
+  return std::format("{} ({} to {})", change_text(range->median), change_text(range->low),
+                     change_text(range->high));
+}
+
+namespace {
+
+using Align = TextTable::Align;
+using Json = nlohmann::ordered_json;
 
 std::string reason_of(const Record& record) {
   if (record.withheld) return "withheld: " + record.withheld->reason;
@@ -40,19 +54,6 @@ TextTable runs_table(const History& history, const HistoryFilter& filter) {
     table.add({env.date, env.host.name, env.commit, libraries, reason_of(e.record)});
   }
   return table;
-}
-
-// "36.0 µs (33.1 to 40.2, 9 runs)", or the latest run alone when there are too few for a range.
-std::string range_text(const std::optional<Range>& range) {
-  if (!range) return "";
-  return std::format("{} ({} to {}, {} runs)", time_text(range->median), time_text(range->low),
-                     time_text(range->high), range->runs);
-}
-
-std::string change_range_text(const std::optional<Range>& range) {
-  if (!range) return "";
-  return std::format("{} ({} to {})", change_text(range->median), change_text(range->low),
-                     change_text(range->high));
 }
 
 void add_series(TextTable& table, const Series& s) {

@@ -59,6 +59,8 @@ struct NoiseFacts {
   double load_before = 0;        // one-minute load average before it began
   double load_after = 0;
   double spread_percent = 0;     // of a reference loop, timed at the start, in the middle, at the end
+  // The same between the first and the third quartile of its marks; absent when they are few.
+  std::optional<double> quartile_spread_percent;
   std::optional<double> reference_us;  // its median: how fast this host was, from run to run
   std::optional<double> frequency_change_percent;
   uint64_t involuntary_switches = 0;

@@ -281,6 +281,14 @@ TextTable track_table(const TrackRecord& track) {
   return table;
 }
 
+std::vector<Section> byte_sections_of(const Record& record) {
+  std::vector<Section> sections;
+  for (Section section : {chains_of(record), flights_of(record), tokens_of(record)}) {
+    if (section.table.rows() > 0) sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
 std::vector<Section> sections_of(const Record& record) {
   std::vector<Section> sections;
   sections.push_back(about(record));

@@ -17,5 +17,7 @@ struct Section {
 
 // Only what the record holds; the first says where and how it was measured.
 std::vector<Section> sections_of(const Record& record);
+// Those whose figures are bytes and do not differ from run to run: chains, flights, tokens.
+std::vector<Section> byte_sections_of(const Record& record);
 
 }  // namespace pqedge::measure

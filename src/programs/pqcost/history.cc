@@ -31,6 +31,25 @@ Result<void> add_records(const Arguments& a) {
   return {};
 }
 
+// The command that makes the page again: what it was made of, and which rows.
+std::string command_of(const Arguments& a) {
+  std::string command = "pqcost history " + a.folder + " --format markdown";
+  for (const auto& [option, value] : {std::pair{" --track ", &a.filter.track},
+                                      std::pair{" --suite ", &a.filter.suite},
+                                      std::pair{" --host ", &a.filter.host}}) {
+    if (!value->empty()) command += option + *value;
+  }
+  return command;
+}
+
+std::string page(const Arguments& a, const measure::History& history) {
+  if (a.format == "json") return measure::history_json(history, a.filter);
+  if (a.format == "markdown") {
+    return measure::history_markdown(history, a.filter, command_of(a));
+  }
+  return measure::history_text(history, a.filter);
+}
+
 }  // namespace
 
 int run_history(int argc, char** argv) {
@@ -42,8 +61,8 @@ int run_history(int argc, char** argv) {
   app.add_option("--track", a.filter.track, "only this track: tls, ssh, ...");
   app.add_option("--suite", a.filter.suite, "this suite's runs, by date and commit");
   app.add_option("--host", a.filter.host, "only this host, by name or id");
-  app.add_option("--format", a.format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
+  app.add_option("--format", a.format, "text, json, or markdown: a page to publish")
+      ->check(CLI::IsMember({"text", "json", "markdown"}))
       ->capture_default_str();
   app.add_option("-o,--output", a.output, "file to write, - for standard output")
       ->capture_default_str();
@@ -56,8 +75,7 @@ int run_history(int argc, char** argv) {
   if (history->entries.empty() && history->unreadable.empty()) {
     return complain("history", a.folder + ": holds no record (*.json)");
   }
-  const std::string text = a.format == "json" ? measure::history_json(*history, a.filter)
-                                              : measure::history_text(*history, a.filter);
+  const std::string text = page(a, *history);
   if (auto written = measure::write_file(a.output, text); !written) {
     return complain("history", written.error().message);
   }

@@ -67,6 +67,32 @@ Result<void> chains_and_tokens(const RunSession& session, Record& record, Progre
   return {};
 }
 
+// The marks of the monitor: one before the first suite, one after each.
+void withhold_disturbed(Record& record, const NoiseMonitor& monitor) {
+  const std::vector<double>& marks = monitor.references();
+  const double usual = record.environment.noise.reference_us.value_or(0);
+  size_t at = 0;
+  for (TrackRecord& track : record.tracks) {
+    for (SuiteRecord& suite : track.suites) {
+      if (at + 1 >= marks.size() || usual <= 0) return;
+      if (!suite.withheld && suite.absent.empty()) {
+        suite.withheld = withhold_between(marks[at], marks[at + 1], usual);
+      }
+      ++at;
+    }
+  }
+}
+
+// Nothing is compared with a baseline that does not count.
+void drop_lost_baselines(Record& record) {
+  for (TrackRecord& track : record.tracks) {
+    const bool lost = std::ranges::any_of(
+        track.suites, [](const SuiteRecord& s) { return s.baseline && s.withheld.has_value(); });
+    if (!lost) continue;
+    for (SuiteRecord& suite : track.suites) suite.against_baseline.reset();
+  }
+}
+
 }  // namespace
 
 RunResult run_once(const RunSession& session, std::optional<CorePin>& pin, Progress& progress) {
@@ -82,6 +108,8 @@ RunResult run_once(const RunSession& session, std::optional<CorePin>& pin, Progr
   const TrackRunHooks hooks{.progress = &progress, .between_suites = [&] { monitor.mark(); }};
   out.failed = session.plan.measure(record, hooks);
   add_noise(record.environment, monitor);
+  withhold_disturbed(record, monitor);
+  drop_lost_baselines(record);
   if (!session.chosen.tracks.empty()) {
     record.withheld =
         withhold_run(record.environment.noise, record.environment.host.cpu.logical_cores);

@@ -141,6 +141,25 @@ TEST(HostNoise, OneDisturbedMarkOfManyIsNoSpread) {
   EXPECT_DOUBLE_EQ(spread_of({400, 600, 400}), 50);  // of three each counts
 }
 
+TEST(HostNoise, QuartilesOfManyMarks) {
+  const auto facts_of = [](std::vector<double> reference) {
+    NoisyRun run;
+    run.reference = std::move(reference);
+    NoiseMonitor monitor = run.begin(std::nullopt);
+    for (size_t i = 2; i < run.reference.size(); ++i) monitor.mark();
+    const NoiseFacts facts = monitor.end();
+    EXPECT_EQ(monitor.references().size(), run.reference.size());
+    return facts;
+  };
+  std::vector<double> reference(40, 400);
+  for (size_t i = 0; i < 6; ++i) reference[i] = 600;
+  EXPECT_EQ(facts_of(reference).quartile_spread_percent, 0);
+  EXPECT_DOUBLE_EQ(facts_of(reference).spread_percent, 50);
+  for (size_t i = 6; i < 20; ++i) reference[i] = 440;
+  EXPECT_DOUBLE_EQ(*facts_of(reference).quartile_spread_percent, 10);
+  EXPECT_FALSE(facts_of({400, 600, 400}).quartile_spread_percent);
+}
+
 TEST(HostNoise, EarlierRunsOfTheSameProcessLeaveLoad) {
   NoisyRun run;
   run.host.write("/proc/loadavg", "1.90 1.0 1.0 1/1 1\n");

@@ -52,6 +52,24 @@ TEST(HostWithhold, AllReasonsAreTold) {
             "steal 2.0 %, above 1 %; spread of the reference loop 6.0 %, above 5 %");
 }
 
+TEST(HostWithhold, OfManyMarksTheQuartilesDecide) {
+  EXPECT_FALSE(withhold_run({.spread_percent = 40, .quartile_spread_percent = 1.2}, 2));
+  const auto withheld = withhold_run({.spread_percent = 40, .quartile_spread_percent = 9}, 2);
+  ASSERT_TRUE(withheld);
+  EXPECT_EQ(withheld->reason, "spread of the reference loop between its quartiles 9.0 %, above 5 %");
+}
+
+TEST(HostWithhold, ASuiteBesideADisturbedMark) {
+  EXPECT_FALSE(withhold_between(104, 96, 100));
+  const auto after = withhold_between(100, 123, 100);
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->reason,
+            "the reference loop right after it is +23.0 % from the run's median, more than 5 %");
+  const auto before = withhold_between(90, 100, 100);
+  ASSERT_TRUE(before);
+  EXPECT_NE(before->reason.find("right before it is -10.0 %"), std::string::npos);
+}
+
 TEST(HostWithhold, OwnLoadDoesNotCount) {
   EXPECT_FALSE(withhold_run({.load_before = 1.6, .load_own = 0.9}, 1));
   EXPECT_TRUE(withhold_run({.load_before = 1.6, .load_own = 0.5}, 1));

@@ -139,5 +139,28 @@ TEST_F(RecordHistory, IsShownAsTextAndJson) {
   EXPECT_EQ(nlohmann::json::parse(history_json(history, {.host = "other"}))["runs"].size(), 0U);
 }
 
+TEST_F(RecordHistory, IsAPageWithWhereItComesFrom) {
+  for (int n = 0; n < 7; ++n) append(run_of_day(n));
+  Record noisy = run_of_day(7);
+  noisy.withheld = Withheld{"steal 3.0 %, above 1 %"};
+  append(noisy);
+  const std::string page = history_markdown(load(), {.track = "tls"}, "pqcost history runs");
+  EXPECT_NE(page.find("`pqcost history runs`"), std::string::npos) << page;
+  EXPECT_NE(page.find(run_of_day(0).id + " | c00000000000"), std::string::npos) << page;
+  EXPECT_NE(page.find("withheld: steal 3.0 %, above 1 %"), std::string::npos) << page;
+  EXPECT_NE(page.find("7 runs)"), std::string::npos) << page;
+  EXPECT_EQ(page.find("8 runs)"), std::string::npos) << page;
+  EXPECT_NE(page.find("| baseline |"), std::string::npos) << page;
+  // The bytes are those of a run that counts, not of the withheld one.
+  EXPECT_NE(page.find("Of run " + run_of_day(6).id), std::string::npos) << page;
+}
+
+TEST_F(RecordHistory, APageOfTooFewRunsShowsNoRange) {
+  for (int n = 0; n < 6; ++n) append(run_of_day(n));
+  const std::string page = history_markdown(load(), {}, "pqcost history runs");
+  EXPECT_NE(page.find("6 of the 7 runs that make a range"), std::string::npos) << page;
+  EXPECT_EQ(page.find("6 runs)"), std::string::npos) << page;
+}
+
 }  // namespace
 }  // namespace pqedge::measure
