@@ -212,7 +212,7 @@ TEST_F(QuicEndpoint, AnotherProtocolIsRefusedByTls) {
 
 TEST_F(QuicEndpoint, AHandshakeThatStopsIsForgotten) {
   Http3TestServer::Options options;
-  options.settings.handshake_timeout = 100 * kMillisecond;
+  options.settings.handshake_timeout = 500 * kMillisecond;
   const uint64_t before = quic::counters::handshakes_timed_out.value();
   serve(std::move(options));
   auto client = connect();
@@ -274,6 +274,28 @@ TEST_F(QuicEndpoint, RetryUnderLoadBeginsWithTheBound) {
   auto client = connect();
   EXPECT_TRUE(serves(*client));
   EXPECT_TRUE(client->retried());
+}
+
+// A hello of two datagrams, of which the first got a Retry, must not have its second begin a
+// connection because the crowd went away between them.
+TEST_F(QuicEndpoint, RetryUnderLoadOutlastsTheCrowd) {
+  Http3TestServer::Options options;
+  options.settings.retry_above = 1;
+  options.settings.handshake_timeout = 500 * kMillisecond;
+  serve(std::move(options));
+  auto stuck = connect();
+  int sent = 0;
+  stuck->on_datagram = [&](const Datagram& d) {
+    if (++sent == 1) stuck->send_datagram(d);  // the hello's beginning, and nothing after
+  };
+  ASSERT_TRUE(run([&] { return server_->listener().connections() == 1; }));
+  auto crowding = connect();
+  EXPECT_TRUE(serves(*crowding));
+  EXPECT_TRUE(crowding->retried());
+  ASSERT_TRUE(run([&] { return server_->listener().connections() == 1; }));  // the stuck has gone
+  auto next = connect();
+  EXPECT_TRUE(serves(*next));
+  EXPECT_TRUE(next->retried());
 }
 
 TEST_F(QuicEndpoint, ATokenOfAnEarlierConnectionSparesTheRetry) {
