@@ -11,7 +11,7 @@
 namespace pqedge::acme {
 namespace {
 
-constexpr int kNonceTries = 8;  // a CA may refuse nonces under load; each refusal brings a new one
+constexpr int kNonceTries = 12;  // a CA may refuse nonces under load; each refusal brings a new one
 constexpr Nanos kDirectoryLives = 3600 * kSecond;
 constexpr Nanos kLookAtStop = 50 * kMillisecond;
 constexpr std::string_view kJose = "application/jose+json";

@@ -1,0 +1,269 @@
+"""ACME with Debian's pebble, which refuses half of all nonces, and knot as the DNS (T9, P17)."""
+# ctest: timeout=180
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import unittest
+import urllib.request
+
+import harness
+
+SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cywgMzIgYnl0ZXMgbG9uZw=="
+HMAC_KEY = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W"
+
+
+class Knot(harness.Process):
+    """A primary for "test.", where every name is 127.0.0.1; updates with the TSIG key "edge"."""
+
+    def __init__(self, directory):
+        self.port = harness.free_port()
+        (directory / "zones").mkdir()
+        (directory / "zones" / "test.zone").write_text(
+            "$TTL 1\n@ SOA ns hostmaster 1 60 60 60 1\n@ NS ns\nns A 127.0.0.1\n* A 127.0.0.1\n"
+            "*.dns A 127.0.0.1\n")
+        conf = directory / "knot.conf"
+        conf.write_text(f"""
+server:
+  rundir: {directory}/knot
+  listen: 127.0.0.1@{self.port}
+log:
+  - target: stderr
+    any: info
+database:
+  storage: {directory}/knot
+key:
+  - id: edge
+    algorithm: hmac-sha256
+    secret: {SECRET}
+acl:
+  - id: update
+    key: edge
+    action: update
+zone:
+  - domain: test
+    storage: {directory}/zones
+    file: test.zone
+    acl: update
+    zonefile-load: whole
+    zonefile-sync: -1
+    journal-content: none
+""")
+        (directory / "knot").mkdir()
+        super().__init__([shutil.which("knotd") or "/usr/sbin/knotd", "-c", conf],
+                         directory / "knot.log")
+        harness.wait_for(self._answers, f"knot\n{self.log()}")
+
+    def _answers(self):
+        if not self.alive():
+            raise AssertionError(f"knot ended at start:\n{self.log()}")
+        return self.query("any.test", 1) == 0
+
+    def query(self, name, kind):
+        """RCODE of a query over UDP; None: no answer."""
+        labels = b"".join(bytes([len(p)]) + p.encode() for p in name.split("."))
+        message = b"\x12\x34\x01\x00\x00\x01" + b"\0" * 6 + labels + b"\0" + \
+            kind.to_bytes(2, "big") + b"\x00\x01"
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.settimeout(0.2)
+            s.connect(("127.0.0.1", self.port))
+            try:
+                s.send(message)
+                answer = s.recv(4096)
+            except OSError:
+                return None
+        self.answers = int.from_bytes(answer[6:8], "big")
+        return answer[3] & 15
+
+
+class Pebble(harness.Process):
+    def __init__(self, directory, knot, http_port, tls_port, name="pebble", **settings):
+        self.port, self.management = harness.free_port(), harness.free_port()
+        certificate = harness.Certificate(directory, stem=name)
+        self.ca_file = certificate.chain
+        config = directory / f"{name}.json"
+        config.write_text(json.dumps({"pebble": {
+            "listenAddress": f"127.0.0.1:{self.port}",
+            "managementListenAddress": f"127.0.0.1:{self.management}",
+            "certificate": str(certificate.chain), "privateKey": str(certificate.key),
+            "httpPort": http_port, "tlsPort": tls_port, "ocspResponderURL": "",
+            "retryAfter": {"authz": 1, "order": 1},
+            "certificateValidityPeriod": 3600, **settings}}))
+        super().__init__(
+            ["pebble", "-strict", "-config", config, "-dnsserver", f"127.0.0.1:{knot.port}"],
+            directory / f"{name}.log",
+            env={**os.environ, "PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "50"})
+        self.directory = f"https://localhost:{self.port}/dir"
+        self.root = directory / f"{name}-root.pem"
+        harness.wait_for(self._listens, f"pebble\n{self.log()}")
+
+    def _listens(self):
+        if not self.alive():
+            raise AssertionError(f"pebble ended at start:\n{self.log()}")
+        context = ssl.create_default_context(cafile=self.ca_file)
+        try:
+            with urllib.request.urlopen(f"https://localhost:{self.management}/roots/0",
+                                        context=context) as answer:
+                self.root.write_bytes(answer.read())
+            return True
+        except OSError:
+            return False
+
+
+class AcmePebble(harness.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="pqedge-test-"))
+        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
+        cls.http_port, cls.tls_port = harness.free_port(), harness.free_port()
+        cls.knot = Knot(cls.shared)
+        cls.addClassCleanup(cls.knot.kill)
+        cls.pebble = Pebble(cls.shared, cls.knot, cls.http_port, cls.tls_port)
+        cls.addClassCleanup(cls.pebble.kill)
+
+    def start(self, names, challenge, tables="", extra="", pebble=None, head=""):
+        pebble = pebble or self.pebble
+        toml = f"""{head}
+[[listener]]
+name = "tls"
+address = "127.0.0.1:{self.tls_port}"
+[[listener]]
+name = "http"
+address = "127.0.0.1:{self.http_port}"
+tls = false
+redirect_to_https = true
+[[certificate]]
+names = {json.dumps(names)}
+acme = true
+[acme]
+directory = "{pebble.directory}"
+email = "admin@a.test"
+accept_terms = true
+storage = "{self.directory}/acme"
+ca_file = "{pebble.ca_file}"
+challenge = "{challenge}"
+retry_min = "100ms"
+retry_max = "1s"
+{extra}
+{tables}
+[[route]]
+name = "all"
+status = 200
+body = "hello"
+"""
+        return self.edge(toml, listener=False, workers=2)
+
+    def wait_issued(self, edge, pebble=None):
+        harness.wait_for(lambda: edge.metric('pqedge_acme_orders_total{result="issued"') >= 1,
+                         f"a certificate\n{edge.log()[-3000:]}")
+        self.root = (pebble or self.pebble).root
+
+    def fetch(self, name, *args):
+        done = harness.run("curl", "-sS", "--cacert", self.root, "--resolve",
+                           f"{name}:{self.tls_port}:127.0.0.1", *args,
+                           f"https://{name}:{self.tls_port}/")
+        self.assertEqual(done.stdout, b"hello", done.stderr.decode())
+
+    def test_http_01_before_any_redirect(self):
+        edge = self.start(["a.test", "www.a.test"], "http-01")
+        self.wait_issued(edge)
+        self.fetch("a.test")
+        self.fetch("www.a.test", "--http3-only")
+        self.assertGreaterEqual(edge.metric("pqedge_acme_challenges_answered_total"), 1)
+        self.assertNotIn("Retry", edge.log())
+
+    def test_tls_alpn_01(self):
+        # Whatever a listener wants of others: the CA has no certificate to show.
+        edge = self.start(["b.test"], "tls-alpn-01", extra='key_type = "rsa2048"')
+        self.wait_issued(edge)
+        self.fetch("b.test")
+        # Without a challenge the protocol is not spoken (RFC 8737 3).
+        done = harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{self.tls_port}",
+                           "-servername", "b.test", "-alpn", "acme-tls/1", stdin=subprocess.DEVNULL)
+        self.assertIn(b"alert no application protocol", done.stderr + done.stdout)
+
+    def test_dns_01_by_update(self):
+        secret = self.directory / "tsig.key"
+        secret.write_text(SECRET + "\n")
+        edge = self.start(["u.dns.test", "*.u.dns.test"], "dns-01", tables=f"""
+[acme.dns]
+server = "127.0.0.1:{self.knot.port}"
+zones = ["test"]
+tsig_key = "edge"
+tsig_secret_file = "{secret}"
+""")
+        self.wait_issued(edge)
+        self.fetch("u.dns.test")
+        self.fetch("deep.u.dns.test")
+        # Both records are gone again.
+        harness.wait_for(lambda: self.knot.query("_acme-challenge.u.dns.test", 16) is not None and
+                         self.knot.answers == 0, "the records to go")
+        self.assertNotIn(SECRET, edge.log())
+
+    def test_dns_01_by_update_with_a_wrong_secret(self):
+        secret = self.directory / "tsig.key"
+        secret.write_text("d3Jvbmc=\n")
+        edge = self.start(["w.dns.test"], "dns-01", tables=f"""
+[acme.dns]
+server = "127.0.0.1:{self.knot.port}"
+zones = ["test"]
+tsig_key = "edge"
+tsig_secret_file = "{secret}"
+""")
+        harness.wait_for(lambda: "BADSIG: the key's secret is another" in edge.log(), "BADSIG")
+
+    def test_dns_01_by_hook(self):
+        calls = self.directory / "calls"
+        hook = self.directory / "hook"
+        hook.write_text(f"""#!/bin/sh
+echo "$1 $PQEDGE_ACME_ACTION $PQEDGE_ACME_NAME" >>{calls}
+case $PQEDGE_ACME_ACTION in
+  present) change="add $PQEDGE_ACME_RECORD. 1 TXT $PQEDGE_ACME_VALUE" ;;
+  cleanup) change="del $PQEDGE_ACME_RECORD. TXT" ;;
+esac
+knsupdate <<END
+server 127.0.0.1 {self.knot.port}
+key hmac-sha256:edge {SECRET}
+zone test.
+$change
+send
+END
+""")
+        hook.chmod(0o755)
+        edge = self.start(["h.dns.test"], "dns-01",
+                          tables=f'[acme.dns]\nhook = ["{hook}", "--zone=x y"]\n')
+        self.wait_issued(edge)
+        self.fetch("h.dns.test")
+        harness.wait_for(lambda: "cleanup" in calls.read_text(), "the cleanup")
+        lines = calls.read_text().splitlines()
+        self.assertEqual(lines[0], "--zone=x y present h.dns.test")
+        self.assertEqual(lines[-1], "--zone=x y cleanup h.dns.test")
+
+    def test_external_account_binding(self):
+        pebble = Pebble(self.directory, self.knot, self.http_port, self.tls_port, name="eab",
+                        externalAccountBindingRequired=True,
+                        externalAccountMACKeys={"kid-1": HMAC_KEY})
+        self.addCleanup(pebble.kill)
+        key = self.directory / "eab.key"
+        key.write_text(HMAC_KEY + "\n")
+        edge = self.start(["e.test"], "http-01", pebble=pebble)
+        harness.wait_for(lambda: "set acme.eab_key_id" in edge.log(), "what is missing")
+        self._end_edge(edge)
+        edge = self.start(["e.test"], "http-01", pebble=pebble,
+                          extra=f'eab_key_id = "kid-1"\neab_key_file = "{key}"')
+        self.wait_issued(edge, pebble)
+        self.fetch("e.test")
+        self.assertNotIn(HMAC_KEY, edge.log())
+
+
+if __name__ == "__main__":
+    for program in ("pebble", "knotd", "knsupdate"):
+        if shutil.which(program) is None and not os.path.exists(f"/usr/sbin/{program}"):
+            print(f"skipped: {program} is missing")
+            raise SystemExit(77)
+    unittest.main(verbosity=2)
