@@ -88,7 +88,7 @@ TEST(AccessLine, IsOneJsonObjectWithEveryField) {
   EXPECT_EQ(j["backend"], "127.0.0.1:9000");
   EXPECT_EQ(j["user_agent"], "curl/8.21");
   EXPECT_EQ(j["reason"], "");
-  EXPECT_EQ(j.size(), 25u);
+  EXPECT_EQ(j.size(), 33u);
 }
 
 TEST(AccessLine, TimesThatNeverCameAreNull) {
