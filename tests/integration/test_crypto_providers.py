@@ -31,7 +31,7 @@ class Providers(harness.TestCase):
 
     def assert_group(self, edge, group):
         text = self.s_client(edge, "-groups", group)
-        self.assertRegex(text, rf"Negotiated TLS1\.3 group: {group}\b")
+        self.assertRegex(text, rf"(Negotiated TLS1\.3 group: |Peer Temp Key: ){group}\b")
         self.assertIn("HTTP/1.1 200 OK", text, group)
 
     def refused(self, toml):

@@ -71,6 +71,10 @@ class Ech(harness.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return re.search(r'ech="(.*)"', done.stdout.decode()).group(1)
 
+    def id_of(self, key):
+        done = harness.run(harness.PQEDGE, "ech-keys", "show", key)
+        return int(re.search(r": ID (\d+),", done.stdout.decode()).group(1))
+
     def toml(self, *keys, extra=""):
         text = harness.pool(self.origin.address) + harness.route() + extra
         for c in (self.cover, self.inner):
@@ -89,13 +93,21 @@ class Ech(harness.TestCase):
                            input=b"Q\n" if quic else request)
         return (done.stdout + done.stderr).decode("latin-1")
 
+    def assert_accepted(self, text):
+        """As the client sees it: the server proved that it read the inner hello (RFC 9849 7.2)."""
+        for line in ("ECH: success: 1", f"ECH: inner: {INNER}", f"ECH: outer: {COVER}",
+                     f"subject=CN={INNER}", "Verify return code: 0"):
+            self.assertIn(line, text)
+
     def ech_count(self, edge, result):
         return edge.metric(f'pqedge_tls_ech_total{{result="{result}"}}')
 
     def test_openssl_reads_our_keys(self):
         done = harness.run(S_CLIENT, "ech", "-in", self.key, "-text")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(COVER, done.stdout.decode())
+        text = (done.stdout + done.stderr).decode()
+        self.assertIn(f"public_name: {COVER}", text)
+        self.assertIn("(has private key)", text)
 
     def test_the_inner_name_decides_over_tcp(self):
         edge = self.edge(self.toml(self.key))
@@ -103,8 +115,7 @@ class Ech(harness.TestCase):
         self.addCleanup(relay.close)
         text = self.client(edge, "-ech_config_list", self.configs(self.key), port=relay.port)
         self.assertIn("HTTP/1.1 200 OK", text)
-        self.assertIn(f"subject=CN={INNER}", text)
-        self.assertIn("Verify return code: 0", text)
+        self.assert_accepted(text)
         record = edge.wait_access(1)[0]
         self.assertEqual((record["sni"], record["ech"], record["outer_sni"]), (INNER, "accepted", COVER))
         self.assertEqual(self.ech_count(edge, "accepted"), 1)
@@ -115,20 +126,23 @@ class Ech(harness.TestCase):
     def test_the_inner_name_decides_over_quic(self):
         edge = self.edge(self.toml(self.key))
         text = self.client(edge, "-ech_config_list", self.configs(self.key), quic=True)
-        self.assertIn(f"subject=CN={INNER}", text)
-        self.assertIn("Verify return code: 0", text)
+        self.assert_accepted(text)
+        self.assertIn("Protocol: QUICv1", text)
         self.assertEqual(self.ech_count(edge, "accepted"), 1)
         self.assertEqual(edge.metric('pqedge_tls_handshakes_total{group="X25519MLKEM768",transport="quic"'), 1)
 
     def test_after_a_hello_retry_request(self):
+        # Over TCP alone: OpenSSL 4.0.3's QUIC client makes no second encrypted hello (its own
+        # "custom_ext_add:internal error").
         edge = self.edge(self.toml(self.key))
-        for quic in (False, True):
-            text = self.client(edge, "-ech_config_list", self.configs(self.key), "-groups",
-                               "*X25519:X25519MLKEM768", quic=quic)
-            self.assertIn(f"subject=CN={INNER}", text)
-            self.assertIn("Verify return code: 0", text)
-        self.assertEqual(self.ech_count(edge, "accepted"), 2)
-        self.assertEqual(edge.metric("pqedge_tls_hello_retries_total"), 2)
+        text = self.client(edge, "-ech_config_list", self.configs(self.key), "-groups",
+                           "*X25519:X25519MLKEM768")
+        self.assert_accepted(text)
+        self.assertIn("HTTP/1.1 200 OK", text)
+        record = edge.wait_access(1)[0]
+        self.assertEqual((record["sni"], record["ech"], record["outer_sni"], record["hello_retry"]),
+                         (INNER, "accepted", COVER, True))
+        self.assertEqual(self.ech_count(edge, "accepted"), 1)
 
     def test_a_key_that_is_gone_gets_the_outer_name_and_the_new_key(self):
         new = self.make_key("two")
@@ -137,11 +151,13 @@ class Ech(harness.TestCase):
             text = self.client(edge, "-ech_config_list", self.configs(self.key), ca=self.cover.chain,
                                quic=quic)
             # The certificate of the public name, by which the client trusts the retry_configs.
-            self.assertIn(f"CN={COVER}", text)
-            self.assertNotIn(f"subject=CN={INNER}", text)
+            self.assertIn(f"subject=CN={COVER}", text)
+            self.assertIn(f"Verified peername: {COVER}", text)
+            self.assertIn("ech required", text)
             self.assertNotIn("HTTP/1.1 200", text)
-            listed = re.search(r"retry.?config[^\n]*", text, re.IGNORECASE)
-            self.assertTrue(listed, text[-3000:])
+            self.assertIn("ECH: Got 1 retry-configs", text)
+            listed = re.search(r"\[fe0d,([0-9a-f]{2}),cover\.test,", text).group(1)
+            self.assertEqual(int(listed, 16), self.id_of(new))
         harness.wait_for(lambda: self.ech_count(edge, "refused") == 2, "the counter")
         # What is given back is the newest key: with it the next handshake succeeds.
         text = self.client(edge, "-ech_config_list", self.configs(new))
