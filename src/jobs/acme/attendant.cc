@@ -182,13 +182,20 @@ Nanos Attendant::order(Entry& entry) {
   stored.names = entry.names;
   stored.is_default = entry.is_default;
   stored.pem = std::move(*pem);
+  auto validity = check_issued(stored.pem, "what the CA issued", entry.names, settings_->key_type);
+  if (!validity) return failed(entry, {validity.error().message, "", 0});
+  const auto now = static_cast<int64_t>(wall_seconds());
+  if (validity->not_after <= now) {
+    return failed(entry, {"what the CA issued has expired; is this machine's clock right?", "", 0});
+  }
+  // CAs date back. Counted from there, a short-lived one could be due as soon as it is issued, and
+  // another ordered without end.
+  validity->not_before = std::max(validity->not_before, now);
   if (auto ok = Storage::write(file_of(entry), stored.pem); !ok) {
     log::error("acme", "{}: the new certificate is used, but not stored: {}", entry.title(),
                ok.error().message);
   }
   entry.version = Storage::version_of(file_of(entry));
-  auto validity = check_issued(stored.pem, "what the CA issued", entry.names, settings_->key_type);
-  if (!validity) return failed(entry, {validity.error().message, "", 0});
   if (auto ok = host_.publish(stored); !ok) return failed(entry, {ok.error().message, "", 0});
   entry.validity = std::move(*validity);
   succeeded(entry, by_window);
