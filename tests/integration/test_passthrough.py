@@ -345,7 +345,8 @@ class Passthrough(harness.TestCase):
         backend = self.tls_backend(proxy=True)
         for version in ("v1", "v2"):
             with self.subTest(version):
-                front = self.pass_to(backend.address, pool_settings=f'send_proxy = "{version}"')
+                front = self.pass_to(backend.address, protocols='["tls"]',
+                                     pool_settings=f'send_proxy = "{version}"')
                 address, port, server_port = self.tls("a.test").split()
                 self.assertEqual((address, server_port), ("127.0.0.1", str(front.port)))
                 front.wait_access(where=lambda r: r["client_port"] == int(port))

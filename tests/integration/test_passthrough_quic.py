@@ -256,9 +256,9 @@ class QuicPassthrough(harness.TestCase):
                            '[quic]\nretry = "always"\n')
         self.assertEqual(self.retries_seen("a.test", a, "a.test"), [])
         self.assertTrue(self.retries_seen("localhost", front, "front"))
-        before = front.metric("pqedge_quic_retries_total")
+        before = front.metric('pqedge_quic_stateless_answers_total{kind="retry"')
         self.assertTrue(self.retries_seen("b.test", b, "b.test"))  # the site's own
-        self.assertEqual(front.metric("pqedge_quic_retries_total"), before)
+        self.assertEqual(front.metric('pqedge_quic_stateless_answers_total{kind="retry"'), before)
 
     # ---- the other server, and none --------------------------------------------------------------
 
