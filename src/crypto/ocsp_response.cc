@@ -1,6 +1,8 @@
 // Whether a response may be sent on: its form, what it is about, its times, who signed it.
 #include <openssl/ocsp.h>
 
+#include <algorithm>
+
 
 #include "crypto/certificates_internal.h"
 #include "crypto/ocsp.h"
@@ -13,6 +15,17 @@ using BasicPtr = std::unique_ptr<OCSP_BASICRESP, FreeWith<OCSP_BASICRESP_free>>;
 using IdPtr = std::unique_ptr<OCSP_CERTID, FreeWith<OCSP_CERTID_free>>;
 using StorePtr = std::unique_ptr<X509_STORE, FreeWith<X509_STORE_free>>;
 using OctetsPtr = std::unique_ptr<ASN1_OCTET_STRING, FreeWith<ASN1_OCTET_STRING_free>>;
+
+// OpenSSL reads more than DER, and checks the signature on what it would write itself: what is sent on
+// must be that, byte by byte.
+bool is_der(Bytes given, OCSP_BASICRESP* basic) {
+  const ResponsePtr again(OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic));
+  unsigned char* der = nullptr;
+  const int size = again == nullptr ? 0 : i2d_OCSP_RESPONSE(again.get(), &der);
+  const bool same = size > 0 && std::ranges::equal(given, Bytes(der, static_cast<size_t>(size)));
+  OPENSSL_free(der);
+  return same;
+}
 
 Result<BasicPtr> parse(Bytes der) {
   if (der.size() > kMaxOcspResponse) {
@@ -34,6 +47,7 @@ Result<BasicPtr> parse(Bytes der) {
   }
   BasicPtr basic(OCSP_response_get1_basic(response.get()));
   if (basic == nullptr) return fail("the response is of an unknown kind: {}", take_openssl_error());
+  if (!is_der(der, basic.get())) return fail("the OCSP response is not in DER");
   return basic;
 }
 

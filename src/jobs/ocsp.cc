@@ -97,6 +97,7 @@ struct OcspJob::Entry {
   OcspSubject subject;
   std::string request;
   bool gone = false;
+  bool asking = false;
   unsigned failures = 0;
   size_t responder = 0;
   std::string response;  // empty: none that may be sent
@@ -132,7 +133,15 @@ std::string OcspJob::cache_file(const Entry& entry) const {
 
 void OcspJob::configure(crypto::OcspSettings settings) {
   const bool moved = settings.cache_dir != settings_.cache_dir;
+  const bool other = settings.local_responders != settings_.local_responders ||
+                     settings.timeout != settings_.timeout || settings.retry != settings_.retry;
   settings_ = std::move(settings);
+  // What failed may work now.
+  for (auto& [id, entry] : entries_) {
+    if (!other || entry->failures == 0) continue;
+    entry->failures = 0;
+    ask_in(entry, 0);
+  }
   if (!moved) return;
   cache_failed_ = false;
   remove_old_responses(settings_.cache_dir);
@@ -200,6 +209,7 @@ void OcspJob::begin(const EntryRef& entry) {
 }
 
 void OcspJob::ask(const EntryRef& entry) {
+  if (std::exchange(entry->asking, true)) return;
   ++entry->questions;
   entry->responder = 0;
   send(entry, false);
@@ -256,9 +266,11 @@ Result<void> OcspJob::use(const EntryRef& entry, const std::string& response) {
     case crypto::OcspStatus::unknown:
       return fail("the responder does not know the certificate");
     case crypto::OcspStatus::revoked:
+      entry->asking = false;
       on_revoked(entry, *answer);
       return {};
     case crypto::OcspStatus::good:
+      entry->asking = false;
       ocsp_counters.good.add();
       if (entry->failures > 0) {
         log::info("ocsp", "{}: the OCSP responder answers again", entry->subject.label);
@@ -314,6 +326,7 @@ void OcspJob::on_revoked(const EntryRef& entry, const crypto::OcspAnswer& answer
 }
 
 void OcspJob::on_failure(const EntryRef& entry, const std::string& why) {
+  entry->asking = false;
   ocsp_counters.failed.add();
   const unsigned doubled = std::min(entry->failures, 12u);
   const Nanos base = std::min(settings_.retry << doubled, std::max(kLongestRetry, settings_.retry));

@@ -7,8 +7,8 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import revocation
 import harness
+import revocation
 
 
 class Ocsp(harness.TestCase):
@@ -43,7 +43,7 @@ class Ocsp(harness.TestCase):
         index.write_text("".join(lines))
         process = harness.Process(
             ["openssl", "ocsp", "-index", index, "-CA", self.authority.file, "-rsigner",
-             self.authority.file, "-rkey", self.authority.key_file, "-port", f"127.0.0.1:{port}",
+             self.authority.file, "-rkey", self.authority.key_file, "-port", port,
              "-nmin", "10"], self.directory / "ocsp.log")
         self.addCleanup(process.kill)
 
@@ -57,12 +57,12 @@ class Ocsp(harness.TestCase):
 
     def start(self, *issued, tls="", cached=True, **kwargs):
         toml = harness.pool(self.origin.address) + harness.route()
-        toml += "[tls]\nocsp_local_responders = true\nocsp_retry = \"1s\"\nocsp_timeout = \"300ms\"\n"
+        toml += "[tls]\nocsp_local_responders = true\nocsp_retry = \"1s\"\nocsp_timeout = \"1s\"\n"
         if cached:
             toml += f'ocsp_cache_dir = "{self.cache}"\n'
         toml += tls
         toml += "".join(i.toml() for i in issued)
-        return self.edge(toml, **kwargs)
+        return self.edge(toml, names=("localhost",), **kwargs)
 
     def staple(self, edge, host, *args):
         """What openssl's client is told: "good", "revoked", or "" where there is no response."""
@@ -157,7 +157,7 @@ class Ocsp(harness.TestCase):
         issued = self.authority.issue("a.test", responder.url)
         block, = revocation.recipe("ocsp-stapling", {"/var/lib/pqedge/ocsp": self.cache})
         edge = self.edge(harness.pool(self.origin.address) + harness.route() + issued.toml()
-                         + block + "ocsp_local_responders = true\n")
+                         + block + "ocsp_local_responders = true\n", names=("localhost",))
         self.wait_staple(edge, "a.test", "good")
         self.assertEqual(len(list(self.cache.iterdir())), 1)
 

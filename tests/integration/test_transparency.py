@@ -5,8 +5,8 @@ submissions."""
 import json
 import re
 
-import revocation
 import harness
+import revocation
 
 
 class Transparency(harness.TestCase):
@@ -22,13 +22,12 @@ class Transparency(harness.TestCase):
         self.toml = harness.pool(self.origin.address) + harness.route()
 
     def verdicts(self, edge, host, *args):
-        """(where it came from, what openssl says of it) of each timestamp."""
+        """What openssl says of each timestamp that it got, and all that it wrote."""
         done = harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}", "-servername",
                            host, "-CAfile", self.authority.file, "-ct", "-ctlogfile",
                            self.openssl_logs, *args, input=b"")
         text = done.stdout.decode("latin-1")
-        return sorted(zip(re.findall(r"Source: (.*)", text),
-                          re.findall(r"Validation status: (\w+)", text))), text
+        return sorted(re.findall(r"SCT validation status: (.*)", text)), text
 
     def reports(self, edge, issued):
         _, text = edge.control_request("/status", "GET")
@@ -46,10 +45,9 @@ class Transparency(harness.TestCase):
                          + plain.toml(sct_file=sctl) + embedded.toml())
         for version in ("-tls1_2", "-tls1_3"):
             found, text = self.verdicts(edge, "file.test", version)
-            self.assertEqual(found, [("TLS extension", "unknown"), ("TLS extension", "valid"),
-                                     ("TLS extension", "valid")], text)
+            self.assertEqual(found, ["unknown log", "valid", "valid"], text)
             found, text = self.verdicts(edge, "embedded.test", version)
-            self.assertEqual(found, [("X509v3 extension", "valid")], text)
+            self.assertEqual(found, ["valid"], text)
         self.assertEqual(edge.metric("pqedge_tls_timestamps_sent_total"), 2)
         # Over QUIC, and to clients that do not ask, nothing changes.
         for http in harness.ALL_VERSIONS:
@@ -73,7 +71,7 @@ class Transparency(harness.TestCase):
         harness.wait_for(lambda: "timestamp 1 of Test log 0 has a wrong signature (file)"
                          in edge.log(), "the warning")
         found, text = self.verdicts(edge, "file.test")
-        self.assertEqual(found, [("TLS extension", "invalid")], text)
+        self.assertEqual(found, ["invalid"], text)
         edge.stop()
         bad = self.directory / "bad.sctl"
         for data, said in ((b"", "length"), (b"\0\0", "empty"), (sctl.read_bytes()[:-1], "length"),
@@ -108,7 +106,7 @@ class Transparency(harness.TestCase):
         toml = (self.toml + f'[tls]\nct_log_list = "{self.list_file}"\nct_submit = {urls}\n'
                 f'ct_cache_dir = "{cache}"\nocsp_retry = "1s"\n' + plain.toml() + embedded.toml())
         edge = self.edge(toml)
-        harness.wait_for(lambda: self.verdicts(edge, "plain.test")[0] == [("TLS extension", "valid")],
+        harness.wait_for(lambda: self.verdicts(edge, "plain.test")[0] == ["valid"],
                          "the timestamp")
         for said in ("no timestamp of Test log 1: the timestamp is of a log that is not in",
                      "no timestamp of Test log 2: its answer is no JSON object",
@@ -118,12 +116,12 @@ class Transparency(harness.TestCase):
         chains = {json.loads(body)["chain"][0] for _, path, body in server.requests
                   if path == "/log/ct/v1/add-chain"}
         self.assertEqual(len(chains), 1)
-        self.assertEqual(self.verdicts(edge, "embedded.test")[0], [("X509v3 extension", "valid")])
+        self.assertEqual(self.verdicts(edge, "embedded.test")[0], ["valid"])
         edge.stop()
         # A restart has it at once, and asks only those who have not answered.
         before = [path for _, path, _ in server.requests].count("/log/ct/v1/add-chain")
         edge = self.edge(toml)
-        harness.wait_for(lambda: self.verdicts(edge, "plain.test")[0] == [("TLS extension", "valid")],
+        harness.wait_for(lambda: self.verdicts(edge, "plain.test")[0] == ["valid"],
                          "the timestamp after the restart")
         harness.wait_for(lambda: "Test log 3: HTTP status 503" in edge.log(), "the other questions")
         self.assertEqual([path for _, path, _ in server.requests].count("/log/ct/v1/add-chain"), before)
@@ -140,7 +138,7 @@ class Transparency(harness.TestCase):
             "/etc/pqedge/log_list.json": self.list_file, "/var/lib/pqedge/ct": cache,
             "www.pem": issued.chain, "www.key": issued.key, "www.sctl": sctl})
         edge = self.edge(self.toml + check + send)
-        self.assertEqual(self.verdicts(edge, "www.test")[0], [("TLS extension", "valid")])
+        self.assertEqual(self.verdicts(edge, "www.test")[0], ["valid"])
         edge.write_config(self.toml + get)
         self.assertEqual(edge.reload()[0], 200, edge.log())
 
