@@ -201,10 +201,10 @@ class Ech(harness.TestCase):
 
     def test_a_policy_of_a_host_is_that_of_the_inner_name(self):
         policy = (f'[[tls_policy]]\nname = "strict"\nhosts = ["{INNER}"]\n'
-                  'classical_clients = "403"\ndowngraded_clients = "403"\n')
+                  'classical_clients = "refuse"\n')
         edge = self.edge(self.toml(self.key, extra=policy))
         text = self.client(edge, "-ech_config_list", self.configs(self.key), "-groups", "X25519")
-        self.assertIn("HTTP/1.1 403", text)
+        self.assertIn("insufficient security", text)
         text = self.client(edge, "-groups", "X25519", name=COVER, ca=self.cover.chain)
         self.assertIn("HTTP/1.1 200 OK", text)
 
