@@ -1,6 +1,7 @@
 """ACME with Debian's pebble, which refuses half of all nonces, and knot as the DNS (T9, P17)."""
 # ctest: timeout=180
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -116,118 +117,55 @@ class Pebble(harness.Process):
 
 
 class AcmePebble(harness.TestCase):
+    """pebble makes a client wait for a second here and there: all edges are started at once, each
+    with a pebble that looks at its ports, and each test waits for its own."""
+
     @classmethod
     def setUpClass(cls):
         cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="pqedge-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
-        cls.http_port, cls.tls_port = harness.free_port(), harness.free_port()
         cls.knot = Knot(cls.shared)
         cls.addClassCleanup(cls.knot.kill)
-        cls.pebble = Pebble(cls.shared, cls.knot, cls.http_port, cls.tls_port)
-        cls.addClassCleanup(cls.pebble.kill)
+        cls.secret = cls.shared / "tsig.key"
+        cls.secret.write_text(SECRET + "\n")
+        wrong = cls.shared / "wrong.key"
+        wrong.write_text("d3Jvbmc=\n")
+        cls.hook_calls = cls.shared / "calls"
+        cls.eab_key = cls.shared / "eab.key"
+        cls.eab_key.write_text(HMAC_KEY + "\n")
+        bound = {"externalAccountBindingRequired": True,
+                 "externalAccountMACKeys": {"kid-1": HMAC_KEY}}
+        scenarios = {
+            "http": (["a.test", "www.a.test"], "http-01", "", {}),
+            "alpn": (["b.test"], "tls-alpn-01", 'key_type = "rsa2048"', {}),
+            "update": (["u.dns.test", "*.u.dns.test"], "dns-01", cls.update(cls.secret), {}),
+            "wrong": (["w.dns.test"], "dns-01", cls.update(wrong), {}),
+            "hook": (["h.dns.test"], "dns-01",
+                     f'[acme.dns]\nhook = ["{cls.write_hook()}", "--zone=x y"]\n', {}),
+            "unbound": (["e.test"], "http-01", "", bound),
+            "bound": (["e.test"], "http-01",
+                      f'eab_key_id = "kid-1"\neab_key_file = "{cls.eab_key}"', bound),
+        }
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            cls.running = dict(zip(scenarios, pool.map(
+                lambda item: cls.run_scenario(item[0], *item[1]), scenarios.items())))
 
-    def start(self, names, challenge, tables="", extra="", pebble=None, head=""):
-        pebble = pebble or self.pebble
-        toml = f"""{head}
-[[listener]]
-name = "tls"
-address = "127.0.0.1:{self.tls_port}"
-[[listener]]
-name = "http"
-address = "127.0.0.1:{self.http_port}"
-tls = false
-redirect_to_https = true
-[[certificate]]
-names = {json.dumps(names)}
-acme = true
-[acme]
-directory = "{pebble.directory}"
-email = "admin@a.test"
-accept_terms = true
-storage = "{self.directory}/acme"
-ca_file = "{pebble.ca_file}"
-challenge = "{challenge}"
-retry_min = "100ms"
-retry_max = "1s"
-{extra}
-{tables}
-[[route]]
-name = "all"
-status = 200
-body = "hello"
-"""
-        return self.edge(toml, listener=False, workers=2)
+    @classmethod
+    def update(cls, secret):
+        return (f'[acme.dns]\nserver = "127.0.0.1:{cls.knot.port}"\nzones = ["test"]\n'
+                f'tsig_key = "edge"\ntsig_secret_file = "{secret}"\n')
 
-    def wait_issued(self, edge, pebble=None):
-        harness.wait_for(lambda: edge.metric('pqedge_acme_orders_total{result="issued"') >= 1,
-                         f"a certificate\n{edge.log()[-3000:]}")
-        self.root = (pebble or self.pebble).root
-
-    def fetch(self, name, *args):
-        done = harness.run("curl", "-sS", "--cacert", self.root, "--resolve",
-                           f"{name}:{self.tls_port}:127.0.0.1", *args,
-                           f"https://{name}:{self.tls_port}/")
-        self.assertEqual(done.stdout, b"hello", done.stderr.decode())
-
-    def test_http_01_before_any_redirect(self):
-        edge = self.start(["a.test", "www.a.test"], "http-01")
-        self.wait_issued(edge)
-        self.fetch("a.test")
-        self.fetch("www.a.test", "--http3-only")
-        self.assertGreaterEqual(edge.metric("pqedge_acme_challenges_answered_total"), 1)
-        self.assertNotIn("Retry", edge.log())
-
-    def test_tls_alpn_01(self):
-        # Whatever a listener wants of others: the CA has no certificate to show.
-        edge = self.start(["b.test"], "tls-alpn-01", extra='key_type = "rsa2048"')
-        self.wait_issued(edge)
-        self.fetch("b.test")
-        # Without a challenge the protocol is not spoken (RFC 8737 3).
-        done = harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{self.tls_port}",
-                           "-servername", "b.test", "-alpn", "acme-tls/1", stdin=subprocess.DEVNULL)
-        self.assertIn(b"alert no application protocol", done.stderr + done.stdout)
-
-    def test_dns_01_by_update(self):
-        secret = self.directory / "tsig.key"
-        secret.write_text(SECRET + "\n")
-        edge = self.start(["u.dns.test", "*.u.dns.test"], "dns-01", tables=f"""
-[acme.dns]
-server = "127.0.0.1:{self.knot.port}"
-zones = ["test"]
-tsig_key = "edge"
-tsig_secret_file = "{secret}"
-""")
-        self.wait_issued(edge)
-        self.fetch("u.dns.test")
-        self.fetch("deep.u.dns.test")
-        # Both records are gone again.
-        harness.wait_for(lambda: self.knot.query("_acme-challenge.u.dns.test", 16) is not None and
-                         self.knot.answers == 0, "the records to go")
-        self.assertNotIn(SECRET, edge.log())
-
-    def test_dns_01_by_update_with_a_wrong_secret(self):
-        secret = self.directory / "tsig.key"
-        secret.write_text("d3Jvbmc=\n")
-        edge = self.start(["w.dns.test"], "dns-01", tables=f"""
-[acme.dns]
-server = "127.0.0.1:{self.knot.port}"
-zones = ["test"]
-tsig_key = "edge"
-tsig_secret_file = "{secret}"
-""")
-        harness.wait_for(lambda: "BADSIG: the key's secret is another" in edge.log(), "BADSIG")
-
-    def test_dns_01_by_hook(self):
-        calls = self.directory / "calls"
-        hook = self.directory / "hook"
+    @classmethod
+    def write_hook(cls):
+        hook = cls.shared / "hook"
         hook.write_text(f"""#!/bin/sh
-echo "$1 $PQEDGE_ACME_ACTION $PQEDGE_ACME_NAME" >>{calls}
+echo "$1 $PQEDGE_ACME_ACTION $PQEDGE_ACME_NAME" >>{cls.hook_calls}
 case $PQEDGE_ACME_ACTION in
   present) change="add $PQEDGE_ACME_RECORD. 1 TXT $PQEDGE_ACME_VALUE" ;;
   cleanup) change="del $PQEDGE_ACME_RECORD. TXT" ;;
 esac
 knsupdate <<END
-server 127.0.0.1 {self.knot.port}
+server 127.0.0.1 {cls.knot.port}
 key hmac-sha256:edge {SECRET}
 zone test.
 $change
@@ -235,30 +173,98 @@ send
 END
 """)
         hook.chmod(0o755)
-        edge = self.start(["h.dns.test"], "dns-01",
-                          tables=f'[acme.dns]\nhook = ["{hook}", "--zone=x y"]\n')
-        self.wait_issued(edge)
-        self.fetch("h.dns.test")
-        harness.wait_for(lambda: "cleanup" in calls.read_text(), "the cleanup")
-        lines = calls.read_text().splitlines()
+        return hook
+
+    @classmethod
+    def run_scenario(cls, name, names, challenge, rest, settings):
+        directory = cls.shared / name
+        directory.mkdir()
+        http_port, tls_port = harness.free_port(), harness.free_port()
+        pebble = Pebble(directory, cls.knot, http_port, tls_port, **settings)
+        cls.addClassCleanup(pebble.kill)
+        edge = harness.Edge(directory, f"""
+[[listener]]
+name = "tls"
+address = "127.0.0.1:{tls_port}"
+[[listener]]
+name = "http"
+address = "127.0.0.1:{http_port}"
+tls = false
+redirect_to_https = true
+[[certificate]]
+names = {json.dumps(names)}
+acme = true
+[[route]]
+name = "all"
+status = 200
+body = "hello"
+[acme]
+directory = "{pebble.directory}"
+email = "admin@a.test"
+accept_terms = true
+storage = "{directory}/acme"
+ca_file = "{pebble.ca_file}"
+challenge = "{challenge}"
+retry_min = "100ms"
+retry_max = "1s"
+{rest}
+""", listener=False, workers=2)
+        cls.addClassCleanup(edge.kill)
+        edge.port, edge.root = tls_port, pebble.root
+        return edge
+
+    def issued(self, name):
+        edge = self.running[name]
+        harness.wait_for(lambda: edge.metric('pqedge_acme_orders_total{result="issued"') >= 1,
+                         f"a certificate\n{edge.log()[-3000:]}")
+        self.assertNotIn(SECRET, edge.log())
+        self.assertNotIn(HMAC_KEY, edge.log())
+        self.assertNotIn("PRIVATE", edge.log())
+        return edge
+
+    def fetch(self, edge, name, *args):
+        done = harness.run("curl", "-sS", "--cacert", edge.root, "--resolve",
+                           f"{name}:{edge.port}:127.0.0.1", *args, f"https://{name}:{edge.port}/")
+        self.assertEqual(done.stdout, b"hello", done.stderr.decode())
+
+    def test_http_01_before_any_redirect(self):
+        edge = self.issued("http")
+        self.fetch(edge, "a.test")
+        self.fetch(edge, "www.a.test", "--http3-only")
+        self.assertGreaterEqual(edge.metric("pqedge_acme_challenges_answered_total"), 2)
+
+    def test_tls_alpn_01(self):
+        edge = self.issued("alpn")
+        self.fetch(edge, "b.test")
+        # Without a challenge the protocol is not spoken (RFC 8737 3).
+        done = harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}",
+                           "-servername", "b.test", "-alpn", "acme-tls/1", stdin=subprocess.DEVNULL)
+        self.assertIn(b"alert no application protocol", done.stderr + done.stdout)
+
+    def test_dns_01_by_update(self):
+        edge = self.issued("update")
+        self.fetch(edge, "u.dns.test")
+        self.fetch(edge, "deep.u.dns.test")
+        # Both records are gone again.
+        harness.wait_for(lambda: self.knot.query("_acme-challenge.u.dns.test", 16) is not None and
+                         self.knot.answers == 0, "the records to go")
+
+    def test_dns_01_by_update_with_a_wrong_secret(self):
+        edge = self.running["wrong"]
+        harness.wait_for(lambda: "BADSIG: the key's secret is another" in edge.log(), "BADSIG")
+
+    def test_dns_01_by_hook(self):
+        edge = self.issued("hook")
+        self.fetch(edge, "h.dns.test")
+        harness.wait_for(lambda: "cleanup" in self.hook_calls.read_text(), "the cleanup")
+        lines = self.hook_calls.read_text().splitlines()
         self.assertEqual(lines[0], "--zone=x y present h.dns.test")
         self.assertEqual(lines[-1], "--zone=x y cleanup h.dns.test")
 
     def test_external_account_binding(self):
-        pebble = Pebble(self.directory, self.knot, self.http_port, self.tls_port, name="eab",
-                        externalAccountBindingRequired=True,
-                        externalAccountMACKeys={"kid-1": HMAC_KEY})
-        self.addCleanup(pebble.kill)
-        key = self.directory / "eab.key"
-        key.write_text(HMAC_KEY + "\n")
-        edge = self.start(["e.test"], "http-01", pebble=pebble)
+        edge = self.running["unbound"]
         harness.wait_for(lambda: "set acme.eab_key_id" in edge.log(), "what is missing")
-        self._end_edge(edge)
-        edge = self.start(["e.test"], "http-01", pebble=pebble,
-                          extra=f'eab_key_id = "kid-1"\neab_key_file = "{key}"')
-        self.wait_issued(edge, pebble)
-        self.fetch("e.test")
-        self.assertNotIn(HMAC_KEY, edge.log())
+        self.fetch(self.issued("bound"), "e.test")
 
 
 if __name__ == "__main__":
