@@ -67,9 +67,15 @@ def each(measurement, key):
     return measurement.traffic[key] / max(1, measurement.requests)
 
 
+# As OpenSSL says it of a finished handshake.
+NEGOTIATED = {"P-256": "secp256r1", "P-384": "secp384r1"}
+
+
 def check(measurement, cell, arm):
-    if measurement.failed or measurement.group not in (cell.groups, ""):
-        raise guards.GuardBroken(f"{arm}, {cell.name}: {measurement.failed} failed, group {measurement.group}: "
+    wanted = NEGOTIATED.get(cell.groups, cell.groups)
+    if measurement.failed or not measurement.requests or measurement.group not in (wanted, cell.groups, ""):
+        raise guards.GuardBroken(f"{arm}, {cell.name}: {measurement.requests} answered, {measurement.failed} failed, "
+                                 f"group {measurement.group}: "
                                  f"{measurement.first_failure}")  # fmt: skip
 
 
