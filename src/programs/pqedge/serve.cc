@@ -169,6 +169,7 @@ class Process final : private net::EventSource {
     for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, s);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);  // inherited by every thread made from here on
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to be told of, like a full disk
     signals_ = net::Fd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
     if (!signals_) return fail_errno(errno, "cannot watch signals");
     return loop_->add(signals_.get(), *this, true);
