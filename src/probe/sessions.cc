@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "base/text.h"
+#include "crypto/certificate_compression.h"
 #include "crypto/code_names.h"
 #include "crypto/groups.h"
 #include "probe/hello.h"
@@ -130,6 +133,10 @@ void ask_compression(Dialer& dialer, Report& report) {
     SessionAsk asked = usual(report);
     asked.compression = algorithm;
     asked.extras = false;  // a message made ahead is a server's only one
+    // A library without brotli cannot unpack it: it is offered all the same, the message is seen, and
+    // the handshake ends there.
+    std::optional<crypto::BrotliKnown> known;
+    if (algorithm == TLSEXT_comp_cert_brotli) known.emplace();
     const SessionResult result = open_session(dialer, asked);
     if (result.seen.compression.algorithm != 0) {
       report.compression.push_back(result.seen.compression);
@@ -145,6 +152,11 @@ void ask_ech(Dialer& dialer, Report& report) {
   if (!result.seen.ech_answered) return;
   auto configs = crypto::parse_ech_config_list(result.seen.ech_configs);
   if (configs) {
+    for (crypto::EchConfig& config : *configs) {
+      std::string shown;
+      append_text_escaped(shown, config.public_name);
+      config.public_name = std::move(shown);
+    }
     report.ech.configs = std::move(*configs);
   } else {
     report.ech.answered.detail = configs.error().message;

@@ -357,12 +357,15 @@ frontend tls
     def test_pqedge_without_a_usual_group(self):
         origin = self.echo()
         edge = self.edge(harness.pool(origin.address) + harness.route() +
-                         '[tls]\ngroups = ["SecP384r1MLKEM1024", "MLKEM1024"]\n')
+                         '[tls]\ngroups = ["SecP384r1MLKEM1024", "MLKEM1024"]\n'
+                         'certificate_compression = ["brotli", "zstd", "zlib"]\n')
         self.certificate = edge.certificate
         report, _ = self.probe(edge.port)
         self.assertEqual(self.groups(report), ["SecP384r1MLKEM1024", "MLKEM1024"])
         self.assertTrue(report["key_exchange"]["default_hello_retry"])
         self.assertEqual(report["http"]["quic"]["group"], "SecP384r1MLKEM1024")
+        self.assertEqual([c["algorithm"] for c in report["certificate_compression"]],
+                         ["zlib", "brotli", "zstd"])
 
     # ---- politeness ----
 

@@ -115,12 +115,16 @@ class Telemetry(harness.TestCase):
 
         # A client that does not trust the certificate says so by an alert.
         other = harness.Certificate(self.directory, stem="other")
-        for count, http in enumerate(("2", "3"), 1):
-            done = harness.run("curl", "-sS", "--cacert", other.chain, "--max-time", "10",
-                               "--resolve", f"localhost:{edge.port}:127.0.0.1",
-                               {"2": "--http2", "3": "--http3-only"}[http], edge.url())
+        for count, quic in enumerate(([], ["-quic", "-alpn", "h3"]), 1):
+            done = harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}",
+                               "-servername", "localhost", "-CAfile", other.chain,
+                               "-verify_return_error", *quic, input=b"")
             self.assertNotEqual(done.returncode, 0)
             failed("client_alert", count)
+        # curl ends a QUIC handshake without one.
+        done = edge.curl("/", "--cacert", other.chain, http="3")
+        self.assertNotEqual(done.returncode, 0)
+        failed("client_closed", 1)
         # One that says nothing runs into the deadline.
         with socket.create_connection(("127.0.0.1", edge.port)) as silent:
             silent.sendall(b"\x16")
