@@ -1,8 +1,11 @@
 #include "crypto/early_data.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/counters.h"
 
 namespace pqedge::crypto {
@@ -81,7 +84,12 @@ EarlyDataMark early_data_mark(SSL* ssl, const Policy& policy) {
   EarlyDataMark mark{};
   const auto end = std::ranges::copy(replays(policy).id(), mark.begin()).out;
   if (const SessionState* state = session_of(ssl); state != nullptr) {
-    std::ranges::copy(state->endpoint_digest, end);
+    // OpenSSL keeps the server name with a session only where it is asked to choose by it.
+    std::string text(as_text(state->endpoint_digest));
+    text += state->facts->sni;
+    std::array<uint8_t, SHA256_DIGEST_LENGTH> digest;
+    SHA256(as_bytes(text).data(), text.size(), digest.data());
+    std::copy_n(digest.begin(), mark.end() - end, end);
   }
   return mark;
 }

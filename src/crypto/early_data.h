@@ -13,7 +13,7 @@
 namespace pqedge::crypto {
 
 // What a ticket carries for it: the store of used tickets of the process that issued it, and a
-// digest of what the client remembers of the endpoint.
+// digest of the server name and of what the client remembers of the endpoint.
 using EarlyDataMark = std::array<uint8_t, 32>;
 EarlyDataMark early_data_mark(SSL* ssl, const Policy& policy);
 

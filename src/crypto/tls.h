@@ -78,7 +78,7 @@ enum class EarlyDataVerdict : uint8_t {
   off,             // the policy of the host takes none
   client_auth,     // clients show certificates here, or the session has one
   foreign_ticket,  // of another process, whose used tickets are not known here
-  changed,         // the endpoint's limits are no longer those that the client remembers
+  changed,         // another server name, or limits that are no longer those the client remembers
   replayed,        // the ticket was used before
   full,            // no room to remember another ticket
 };
