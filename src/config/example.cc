@@ -44,6 +44,13 @@ downgraded_clients = "allow"           # offers ML-KEM, but no group of ours: "l
 classical_clients = "log"              # offers no ML-KEM at all
 ciphers = ["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"]
 signature_algorithms = ["ecdsa_secp256r1_sha256", "rsa_pss_rsae_sha256"]
+# Client certificates (docs/recipes/mutual-tls.md):
+client_auth = "off"                    # or "optional", "required", "request_any"
+# client_ca = "clients-ca.pem"
+# client_crls = ["clients-ca.crl"]
+client_depth = 3                       # intermediates
+client_max_chain = "64KiB"
+client_ca_names = true                 # told to clients
 strict_key_files = false               # true: a key's file must have mode 0600 or less
 session_tickets = true
 ticket_lifetime = "2h"
@@ -72,6 +79,24 @@ ocsp_retry = "60s"                     # after a failure; doubles up to an hour
 # As tables of their own, [tls.ech]:
 # keys = ["ech/2026-12.pem", "ech/2026-11.pem"]   # newest first
 # public_name = "cover.example.com"               # what can be read on the way
+
+# Hosts with a TLS policy of their own; what is left out is as in [tls]
+# (docs/recipes/tls-policies-by-host.md).
+[[tls_policy]]
+name = "strict"
+hosts = ["internal.example.com", "*.internal.example.com"]
+min_version = "1.3"
+groups = "hybrid-required"
+downgraded_clients = "allow"
+classical_clients = "allow"
+ciphers = ["TLS_AES_256_GCM_SHA384"]
+signature_algorithms = ["mldsa65", "ecdsa_secp256r1_sha256"]
+client_auth = "off"                    # "required" wants a client_ca
+# client_ca = "clients-ca.pem"
+# client_crls = ["clients-ca.crl"]
+client_depth = 3
+client_max_chain = "64KiB"
+client_ca_names = true
 
 [[certificate]]
 chain = "certificates/www.example.com.pem"        # the certificate, then its intermediates
@@ -128,6 +153,19 @@ max_idle = 256                         # unused connections kept, a server
 max_connections = 0                    # a server; 0: no limit. Beyond it: 503
 retries = 1                            # of idempotent requests that got no answer
 send_proxy = "off"                     # or "v1", "v2": a PROXY header first
+# TLS with the servers (docs/recipes/tls-to-backends.md); needs tls = true:
+# tls = true
+# tls_server_name = "app.internal"     # SNI, and what the certificate must be for
+# tls_verify_name = "app.internal"     # where that is another name
+# tls_ca = "internal-ca.pem"           # left out: the system's
+# tls_verify = true                    # false needs --allow-insecure-backends as well
+# tls_certificate = "edge.pem"         # shown to servers that ask for one
+# tls_key = "edge.key"
+# tls_min_version = "1.3"
+# tls_groups = "compatible"
+# tls_key_shares = ["X25519MLKEM768", "X25519"]   # in the first hello
+# tls_resumption = true
+# tls_handshake_timeout = "5s"
 
 [[pool]]
 name = "static"
@@ -143,6 +181,11 @@ path_prefix = "/upload"
 pool = "app"
 max_body = "1GiB"
 encoded_slash = "refuse"               # "%2F" in the path: 400
+# Where clients show certificates:
+# client_certificate = true            # 403 without a verified one; or only for some:
+# client_subjects = ["CN=alice,O=Example"]
+# client_names = ["*.admins.example.com", "root@example.com"]
+# client_fingerprints = ["0f1e..."]    # SHA-256
 
 [[route]]
 name = "static"
@@ -224,6 +267,16 @@ x_forwarded = true                                  # send X-Forwarded-For, -Pro
 tls_fields = false                                  # send X-HTTP-Version, X-TLS-Version, X-TLS-Group
                                                     # and X-TLS-Cipher
 via = "pqedge"
+
+[client_certificate_fields]            # what backends are told, where clients are asked; "": not sent
+verify = "X-SSL-Client-Verify"
+subject = "X-SSL-Client-DN"
+issuer = "X-SSL-Client-Issuer-DN"
+san = "X-SSL-Client-SAN"
+serial = "X-SSL-Client-Serial"
+fingerprint = "X-SSL-Client-SHA256"
+certificate = "Client-Cert"
+chain = ""                             # "Client-Cert-Chain"
 
 # ---- what is written down -------------------------------------------------------------------------
 
