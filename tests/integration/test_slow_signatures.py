@@ -38,6 +38,9 @@ class SlowSignatures(harness.TestCase):
         self.addCleanup(self._end_edge, edge)
         return edge
 
+    # On a busy machine a signature waits long.
+    PATIENT = '[signing]\nthreads = 1\ndeadline = "60s"\n'
+
     def made(self, edge):
         return edge.metric("pqedge_slow_signatures_made_total")
 
@@ -45,7 +48,8 @@ class SlowSignatures(harness.TestCase):
         return edge.metric('pqedge_slow_signatures_total{result="%s"}' % result)
 
     def test_over_each_version(self):
-        edge = self.serve(self.slow.toml() + '[tls]\nmin_version = "1.2"\n')
+        edge = self.serve(self.slow.toml() + '[tls]\nmin_version = "1.2"\n'
+                          '[signing]\ndeadline = "60s"\n')
         for i, http in enumerate(harness.ALL_VERSIONS, 1):
             self.assertEqual(edge.get("/", http=http)[0], 200)
             self.assertEqual(self.made(edge), i)
@@ -105,7 +109,7 @@ class SlowSignatures(harness.TestCase):
         pair = self.ca.issue("slhdsa", ("slhdsa.test",), kind="SLH-DSA-SHA2-128s",
                              folder=self.directory)
         quick = self.ca.issue("ecdsa", folder=self.directory)
-        edge = self.serve(quick.toml() + pair.toml() + "[signing]\nthreads = 1\n", env=env)
+        edge = self.serve(quick.toml() + pair.toml() + self.PATIENT, env=env)
 
         def client(number, *how):
             return harness.Process(
@@ -134,7 +138,7 @@ class SlowSignatures(harness.TestCase):
         self.assertIn(b"handshake failure", done.stderr)
 
     def test_an_address_has_its_share(self):
-        edge = self.serve(self.slow.toml() + "[signing]\nthreads = 1\nshare = 1\n")
+        edge = self.serve(self.slow.toml() + self.PATIENT + "share = 1\n")
         done = [self.outcome(c) for c in self.hellos(edge, 60)]
         self.assertEqual(done.count(True), self.made(edge))
         self.assertEqual(done.count(False), self.results(edge, "refused"))
@@ -146,7 +150,7 @@ class SlowSignatures(harness.TestCase):
 
     def test_beyond_it_another_certificate_is_served(self):
         edge = self.serve(self.slow.toml() + self.quick.toml()
-                          + "[signing]\nthreads = 1\nqueue = 1\n")
+                          + self.PATIENT + "queue = 1\n")
         done = [self.outcome(c) for c in self.hellos(edge, 60)]
         self.assertEqual(done.count(False), 0, edge.log()[-3000:])
         self.assertGreater(self.results(edge, "other_certificate"), 0)
@@ -154,7 +158,7 @@ class SlowSignatures(harness.TestCase):
         self.assertEqual(self.results(edge, "refused"), 0)
 
     def test_clients_that_leave_meanwhile(self):
-        edge = self.serve(self.slow.toml() + "[signing]\nthreads = 1\nshare = 200\n")
+        edge = self.serve(self.slow.toml() + self.PATIENT + "share = 200\n")
         for client in self.hellos(edge, 60):
             client[0].close()
         self.assertEqual(edge.get("/")[0], 200)
@@ -162,7 +166,7 @@ class SlowSignatures(harness.TestCase):
         self.assertEqual(edge.get("/", http="3")[0], 200)
 
     def test_stopping_with_a_full_queue(self):
-        edge = self.serve(self.slow.toml() + "[signing]\nthreads = 1\nshare = 200\n")
+        edge = self.serve(self.slow.toml() + self.PATIENT + "share = 200\n")
         clients = self.hellos(edge, 60)
         self.assertEqual(edge.stop(), 0)
         del clients

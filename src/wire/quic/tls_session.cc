@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 
 #include <array>
+#include <vector>
 
 #include "crypto/early_data.h"
 #include "crypto/handshake_step.h"
@@ -125,13 +126,22 @@ int TlsSession::pause() {
   return state_->signing == crypto::Signing::wanted ? hand_over() : 0;
 }
 
-// The transport parameters go into the step's EncryptedExtensions: ngtcp2 would give them when it is
-// told of the handshake's keys, which is only when the step is done.
+// The transport parameters go into the step's EncryptedExtensions: ngtcp2 would complete them and
+// give them when it is told of the handshake's keys, which is only when the step is done.
+ngtcp2_ssize TlsSession::encode_parameters(std::span<uint8_t> into) const {
+  ngtcp2_transport_params parameters = *ngtcp2_conn_get_local_transport_params(*conn_);
+  std::vector<ngtcp2_cid> ids(ngtcp2_conn_get_scid(*conn_, nullptr));
+  if (ids.empty()) return NGTCP2_ERR_INTERNAL;
+  ngtcp2_conn_get_scid(*conn_, ids.data());
+  parameters.initial_scid = ids.front();  // RFC 9000 7.3; there is but this one so far
+  parameters.initial_scid_present = 1;
+  return ngtcp2_transport_params_encode(into.data(), into.size(), &parameters);
+}
+
 int TlsSession::hand_over() {
   SSL* ssl = ssl_.get();
   auto away = std::make_shared<Away>();
-  const ngtcp2_ssize size = ngtcp2_conn_encode_local_transport_params(
-      *conn_, away->parameters.data(), away->parameters.size());
+  const ngtcp2_ssize size = encode_parameters(away->parameters);
   if (size < 0 || SSL_set_quic_tls_transport_params(ssl, away->parameters.data(),
                                                     static_cast<size_t>(size)) != 1) {
     return NGTCP2_ERR_CALLBACK_FAILURE;
@@ -162,9 +172,11 @@ void TlsSession::take_back(bool ran) {
   incoming_ = away->recorder.take_incoming();
   set_tls_calls(ssl_.get(), this);
   int status = 0;
+  replaying_ = true;
   if (ran && (!away->recorder.replay(*this) || away->step->error() != SSL_ERROR_WANT_READ)) {
     status = failure();
   }
+  replaying_ = false;
   owner_->handshake_went_on(status != 0 ? status : advance());
 }
 
@@ -185,7 +197,27 @@ bool TlsSession::send(Bytes bytes) {
   return false;
 }
 
+// ngtcp2 gives OpenSSL the transport parameters with these keys. They have left already, and OpenSSL
+// takes them no more: another SSL does.
+bool TlsSession::late_handshake_secret(Bytes secret) {
+  ngtcp2_crypto_ctx suite;
+  if (ngtcp2_crypto_ctx_tls(&suite, context_) == nullptr) return false;
+  ngtcp2_conn_set_crypto_ctx(*conn_, &suite);
+  const crypto::SslPtr stand_in(SSL_new(contexts_->quic()));
+  if (stand_in == nullptr || !install_tls_calls(stand_in.get())) return false;
+  ngtcp2_crypto_ossl_ctx_set_ssl(context_, stand_in.get());
+  const int status = ngtcp2_crypto_derive_and_install_tx_key(
+      *conn_, nullptr, nullptr, nullptr, NGTCP2_ENCRYPTION_LEVEL_HANDSHAKE, secret.data(),
+      secret.size());
+  ngtcp2_crypto_ossl_ctx_set_ssl(context_, ssl_.get());
+  write_level_ = NGTCP2_ENCRYPTION_LEVEL_HANDSHAKE;
+  return status == 0;
+}
+
 bool TlsSession::secret(ngtcp2_encryption_level level, bool writing, Bytes secret) {
+  if (replaying_ && writing && level == NGTCP2_ENCRYPTION_LEVEL_HANDSHAKE) {
+    return late_handshake_secret(secret);
+  }
   if (!writing) {
     return ngtcp2_crypto_derive_and_install_rx_key(*conn_, nullptr, nullptr, nullptr, level,
                                                    secret.data(), secret.size()) == 0;

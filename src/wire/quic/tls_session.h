@@ -7,6 +7,7 @@
 #include <openssl/ssl.h>
 
 #include <memory>
+#include <span>
 
 #include "base/result.h"
 #include "crypto/handles.h"
@@ -55,10 +56,12 @@ class TlsSession final : private TlsCalls, private crypto::HandshakeDriver {
   int advance();
   int failure() const;
   int pause();
+  ngtcp2_ssize encode_parameters(std::span<uint8_t> into) const;
   int hand_over();
   void take_back(bool ran);
   void resume_handshake() override;
 
+  bool late_handshake_secret(Bytes secret);
   bool send(Bytes bytes) override;
   Bytes receive() override { return incoming_.next(); }
   void release(size_t size) override { incoming_.release(size); }
@@ -77,6 +80,7 @@ class TlsSession final : private TlsCalls, private crypto::HandshakeDriver {
   ngtcp2_crypto_ossl_ctx* context_ = nullptr;
   ngtcp2_encryption_level write_level_ = NGTCP2_ENCRYPTION_LEVEL_INITIAL;
   bool paused_ = false;
+  bool replaying_ = false;  // what was written down while the SSL was away
 };
 
 }  // namespace pqedge::quic
