@@ -1,5 +1,5 @@
-// What a key exchange costs by OpenSSL's own code and by pqedge-fast.so, and what the server's side of a
-// whole TLS 1.3 handshake costs with each: CPU time of this thread.
+// What a key exchange costs by OpenSSL's own code and by pqedge-fast.so, and what the server's side
+// of a whole TLS 1.3 handshake costs with each: CPU time of this thread.
 //
 //   PQEDGE_FAST=build/pqedge-fast.so build/bench_key_exchange
 //
@@ -52,7 +52,8 @@ void encapsulate(benchmark::State& state, const char* name, const char* properti
     size_t out_size = out.size();
     size_t secret_size = secret.size();
     need(EVP_PKEY_encapsulate_init(context.get(), nullptr) == 1 &&
-         EVP_PKEY_encapsulate(context.get(), out.data(), &out_size, secret.data(), &secret_size) == 1);
+         EVP_PKEY_encapsulate(context.get(), out.data(), &out_size, secret.data(),
+                              &secret_size) == 1);
   }
 }
 
@@ -222,28 +223,29 @@ void resumed(benchmark::State& state, const char* group, const char* properties)
 
 // ---- which are run -----------------------------------------------------------------------------
 
+template <typename... Arguments>
+benchmark::internal::Benchmark* add(const std::string& name, Arguments... arguments) {
+  return benchmark::RegisterBenchmark(name.c_str(), arguments...);
+}
+
 void add_all(const std::string& who, const char* properties) {
-  const auto named = [&](const std::string& what) { return who + "/" + what; };
+  const std::string hybrid = "X25519MLKEM768";
   for (const char* kem : {"ML-KEM-512", "ML-KEM-768", "ML-KEM-1024", "X25519MLKEM768"}) {
-    benchmark::RegisterBenchmark(named(std::string(kem) + "/keygen").c_str(), keygen, kem, properties);
-    benchmark::RegisterBenchmark(named(std::string(kem) + "/encapsulate").c_str(), encapsulate, kem, properties);
-    benchmark::RegisterBenchmark(named(std::string(kem) + "/decapsulate").c_str(), decapsulate, kem, properties);
+    const std::string name = who + "/" + kem;
+    add(name + "/keygen", keygen, kem, properties);
+    add(name + "/encapsulate", encapsulate, kem, properties);
+    add(name + "/decapsulate", decapsulate, kem, properties);
   }
-  benchmark::RegisterBenchmark(named("X25519/keygen").c_str(), keygen, "X25519", properties);
-  benchmark::RegisterBenchmark(named("X25519/derive").c_str(), derive, "X25519", properties);
+  add(who + "/X25519/keygen", keygen, "X25519", properties);
+  add(who + "/X25519/derive", derive, "X25519", properties);
+  const std::string handshakes = who + "/handshake/";
   for (const char* group : {"X25519", "X25519MLKEM768", "MLKEM768", "SecP256r1MLKEM768", "P-256"}) {
-    benchmark::RegisterBenchmark(named("handshake/" + std::string(group) + "/P-256").c_str(), full, group, "P-256",
-                                 properties)
-        ->UseManualTime();
+    add(handshakes + group + "/P-256", full, group, "P-256", properties)->UseManualTime();
   }
-  benchmark::RegisterBenchmark(named("handshake/X25519MLKEM768/ML-DSA-65").c_str(), full, "X25519MLKEM768",
-                               "ML-DSA-65", properties)
+  add(handshakes + hybrid + "/ML-DSA-65", full, "X25519MLKEM768", "ML-DSA-65", properties)
       ->UseManualTime();
-  benchmark::RegisterBenchmark(named("handshake/X25519MLKEM768/resumed").c_str(), resumed, "X25519MLKEM768",
-                               properties)
-      ->UseManualTime();
-  benchmark::RegisterBenchmark(named("handshake/X25519MLKEM768/a context each").c_str(), full_with_new_context,
-                               "X25519MLKEM768", properties)
+  add(handshakes + hybrid + "/resumed", resumed, "X25519MLKEM768", properties)->UseManualTime();
+  add(handshakes + hybrid + "/a context each", full_with_new_context, "X25519MLKEM768", properties)
       ->UseManualTime();
 }
 

@@ -60,7 +60,8 @@ Result<std::string> read_key(const std::string& path, const EchSettings& setting
   const auto file = parse_ech_key_file(*text);
   if (!file) return fail("{}: {}", path, file.error().message);
   if (!file->has_key) {
-    return fail("{} has no private key: it is what clients are told, not what a server keeps", path);
+    return fail("{} has no private key: it is what clients are told, not what a server keeps",
+                path);
   }
   if (file->configs.size() != 1) {
     return fail("{} has {} ECHConfigs; a file holds one key with its own", path,
@@ -97,8 +98,8 @@ bool read_keys(const EchSettings& settings, bool strict, Keys& keys, Tell proble
     }
     keys.texts.push_back(std::move(*text));
     if (const auto [first, added] = ids.emplace(id, i); !added) {
-      problem(i, std::format("{} has the configuration ID {} of {}: a hello could not be told which "
-                             "key opens it; make a new key",
+      problem(i, std::format("{} has the configuration ID {} of {}: of a hello with it nobody could "
+                             "tell which key opens it; make a new key",
                              settings.key_files[i], id, settings.key_files[first->second]));
       good = false;
     }
@@ -167,9 +168,10 @@ Result<void> install_ech(SSL_CTX* context, const EchSettings& settings, bool str
   if (settings.key_files.empty()) return {};
   Keys keys;
   std::string wrong;
-  const bool good = read_keys(settings, strict_key_files, keys, [&](size_t, const std::string& what) {
+  const auto keep = [&](size_t, const std::string& what) {
     if (wrong.empty()) wrong = what;
-  });
+  };
+  const bool good = read_keys(settings, strict_key_files, keys, keep);
   if (!good) return fail("tls.ech.keys: {}", wrong);
   clear_errors();
   const EchStorePtr store(OSSL_ECHSTORE_new(nullptr, nullptr));

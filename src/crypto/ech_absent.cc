@@ -10,10 +10,11 @@ namespace pqedge::crypto {
 Problems validate(const EchSettings& settings) {
   if (settings.key_files.empty() && settings.public_name.empty()) return {};
   return {{.key = "tls.ech",
-           .what = std::format("cannot be served: this pqedge is built with {}, and Encrypted Client "
-                               "Hello came with OpenSSL 4.0",
+           .what = std::format("cannot be served: this pqedge is built with {}, and Encrypted "
+                               "Client Hello came with OpenSSL 4.0",
                                OpenSSL_version(OPENSSL_VERSION_STRING)),
-           .hint = "make openssl4 && make build OPENSSL_PREFIX=build/openssl4 builds one that has it"}};
+           .hint = "make openssl4 && make build OPENSSL_PREFIX=build/openssl4 builds one that "
+                   "has it"}};
 }
 
 Problems check_files(const EchSettings&, bool) { return {}; }

@@ -111,8 +111,8 @@ std::string raw_public(const EVP_PKEY* key) {
   size_t size = 0;
   if (EVP_PKEY_get_raw_public_key(key, nullptr, &size) != 1) return {};
   std::string out(size, '\0');
-  const int ok = EVP_PKEY_get_raw_public_key(key, reinterpret_cast<unsigned char*>(out.data()), &size);
-  return ok == 1 ? out : std::string();
+  auto* bytes = reinterpret_cast<unsigned char*>(out.data());
+  return EVP_PKEY_get_raw_public_key(key, bytes, &size) == 1 ? out : std::string();
 }
 
 KeyPtr read_key(std::string_view pem) {

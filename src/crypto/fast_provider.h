@@ -18,8 +18,8 @@ std::string find_fast_provider();
 // kFastProperties. Returns its version. Error: the file is missing or is not such a module.
 Result<std::string> load_fast_provider(const std::string& path);
 
-// Compares what it computes with published values (NIST's ACVP for ML-KEM, RFC 7748 for X25519), and
-// both halves of each key exchange with OpenSSL's. Error: the first difference; then it must not be
+// Compares what it computes with published values (NIST's ACVP for ML-KEM, RFC 7748 for X25519),
+// and both halves of each key exchange with OpenSSL's. Error: the first difference; then it must not be
 // used.
 Result<void> check_fast_provider();
 

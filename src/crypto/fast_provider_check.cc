@@ -1,5 +1,5 @@
-// Known answers of pqedge-fast.so, at start: published values where there are short ones, and OpenSSL's
-// own code as the second opinion on the rest.
+// Known answers of pqedge-fast.so, at start: published values where there are short ones, and
+// OpenSSL's own code as the second opinion on the rest.
 #include <openssl/core_names.h>
 #include <openssl/params.h>
 #include <openssl/provider.h>
@@ -139,17 +139,15 @@ std::optional<Encapsulated> encapsulate(const KeyPtr& key, const char* propertie
 Octets decapsulate(const KeyPtr& key, const char* properties, const Octets& ciphertext) {
   const ContextPtr context(
       key == nullptr ? nullptr : EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), properties));
+  const uint8_t* in = ciphertext.data();
+  const size_t in_size = ciphertext.size();
   size_t size = 0;
   if (context == nullptr || EVP_PKEY_decapsulate_init(context.get(), nullptr) != 1 ||
-      EVP_PKEY_decapsulate(context.get(), nullptr, &size, ciphertext.data(), ciphertext.size()) != 1) {
+      EVP_PKEY_decapsulate(context.get(), nullptr, &size, in, in_size) != 1) {
     return {};
   }
   Octets out(size);
-  if (EVP_PKEY_decapsulate(context.get(), out.data(), &size, ciphertext.data(), ciphertext.size()) !=
-      1) {
-    return {};
-  }
-  return out;
+  return EVP_PKEY_decapsulate(context.get(), out.data(), &size, in, in_size) == 1 ? out : Octets();
 }
 
 Octets agree(const KeyPtr& key, const KeyPtr& peer, const char* properties) {
@@ -228,7 +226,8 @@ Result<void> check_hybrid() {
     const char* const client = fast_serves ? kOwn : kFast;
     const KeyPtr key = generate(name, client);
     const auto sent = encapsulate(peer_of(name, server, public_of(key)), server, {});
-    if (!sent || sent->secret.empty() || decapsulate(key, client, sent->ciphertext) != sent->secret) {
+    if (!sent || sent->secret.empty() ||
+        decapsulate(key, client, sent->ciphertext) != sent->secret) {
       return fail("{}: agreement with OpenSSL as the {}", name, fast_serves ? "server" : "client");
     }
   }
@@ -242,7 +241,8 @@ Result<void> check_unasked() {
         EVP_KEYMGMT_fetch(nullptr, name, nullptr));
     const OSSL_PROVIDER* provider =
         found == nullptr ? nullptr : EVP_KEYMGMT_get0_provider(found.get());
-    if (provider == nullptr || std::string_view(OSSL_PROVIDER_get0_name(provider)) == kFastProvider) {
+    if (provider == nullptr ||
+        std::string_view(OSSL_PROVIDER_get0_name(provider)) == kFastProvider) {
       return fail("{}: it takes OpenSSL's place where it was not asked for", name);
     }
   }

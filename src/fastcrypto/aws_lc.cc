@@ -1,4 +1,5 @@
-// The primitives by AWS-LC's libcrypto: mlkem-native and s2n-bignum. The one unit that sees its headers.
+// The primitives by AWS-LC's libcrypto: mlkem-native and s2n-bignum. The one unit that sees its
+// headers.
 #include <crypto/fipsmodule/ml_kem/ml_kem.h>
 #include <openssl/base.h>
 #include <openssl/crypto.h>

@@ -84,7 +84,8 @@ int encapsulate(void* context, unsigned char* out, size_t* out_size, unsigned ch
   }
   const bool good =
       a.kem->encapsulate(out, secret, o.key->public_part(), o.has_random ? o.random : nullptr) &&
-      (!a.x25519 || encapsulate_curve(*o.key, out + a.kem->ciphertext_size, secret + kMlKemSecretSize));
+      (!a.x25519 ||
+       encapsulate_curve(*o.key, out + a.kem->ciphertext_size, secret + kMlKemSecretSize));
   if (!good) {
     wipe(secret, a.secret_size());
     return 0;

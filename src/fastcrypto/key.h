@@ -8,8 +8,8 @@
 
 namespace pqedge::fast {
 
-// X25519 alone, ML-KEM alone, or the two as the hybrid X25519MLKEM768 (RFC 10024): ML-KEM's part first
-// in keys, ciphertexts and secrets.
+// X25519 alone, ML-KEM alone, or the two as the hybrid X25519MLKEM768 (RFC 10024): ML-KEM's part
+// first in keys, ciphertexts and secrets.
 struct Algorithm {
   const MlKem* kem;  // null: none
   bool x25519;

@@ -39,7 +39,9 @@ inline bool answer(OSSL_PARAM* p, const void* bytes, size_t size) {
 
 inline bool answer(OSSL_PARAM* p, int value) {
   if (p == nullptr) return true;
-  if (p->data_type != OSSL_PARAM_INTEGER && p->data_type != OSSL_PARAM_UNSIGNED_INTEGER) return false;
+  if (p->data_type != OSSL_PARAM_INTEGER && p->data_type != OSSL_PARAM_UNSIGNED_INTEGER) {
+    return false;
+  }
   const int64_t wide = value;
   p->return_size = p->data_size == sizeof wide ? sizeof wide : sizeof value;
   if (p->data == nullptr) return true;

@@ -1,5 +1,5 @@
-// What pqedge-fast.so computes with, free of any library's types: AWS-LC's headers and OpenSSL's name
-// the same things, and must never meet in one unit.
+// What pqedge-fast.so computes with, free of any library's types: AWS-LC's headers and OpenSSL's
+// name the same things, and must never meet in one unit.
 #pragma once
 
 #include <cstddef>

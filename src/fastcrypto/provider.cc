@@ -1,8 +1,8 @@
 // pqedge-fast.so: the one function that it exports, and what is in it.
 //
-// No groups of TLS are named here (the capability TLS-GROUP): OpenSSL's own provider names them, and
-// libssl fetches what computes them by the context's properties. Named twice, each would be listed
-// twice in a hello.
+// No groups of TLS are named here (the capability TLS-GROUP): OpenSSL's own provider names them,
+// and libssl fetches what computes them by the context's properties. Named twice, each would be
+// listed twice in a hello.
 #include <openssl/core.h>
 #include <openssl/core_names.h>
 

@@ -37,13 +37,16 @@ Result<void> write_key(const std::string& path, std::string_view text) {
   Result<void> done = write_all(fd, text);
   ::close(fd);
   if (done && ::link(temporary.c_str(), path.c_str()) != 0) {
-    done = errno == EEXIST ? Result<void>(fail("{} is there already; a key is never overwritten", path))
-                           : Result<void>(fail_errno(errno, "cannot create {}", path));
+    done = fail_errno(errno, "cannot create {}", path);
+    if (done.error().code == EEXIST) {
+      done = fail("{} is there already; a key is never overwritten", path);
+    }
   }
   ::unlink(temporary.c_str());
   if (!done) return done;
   const std::string directory = std::filesystem::path(path).parent_path().string();
-  const int folder = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int folder = ::open(directory.empty() ? "." : directory.c_str(),
+                            O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);
     ::close(folder);
@@ -102,7 +105,8 @@ EchKeysCommand::EchKeysCommand(CLI::App& app)
       ->capture_default_str();
   show_->add_option("FILE", files_, "Key files, the newest first.")->required();
   show_->add_option("--host", hosts_, "Print the record of this host (may be repeated).");
-  show_->add_option("--port", port_, "The port that the hosts are served on.")->capture_default_str();
+  show_->add_option("--port", port_, "The port that the hosts are served on.")
+      ->capture_default_str();
   show_->add_option("--alpn", alpn_, "Protocols that the record names.")
       ->delimiter(',')
       ->capture_default_str();

@@ -1,4 +1,5 @@
-// `pqedge ech-keys generate|show`: keys of Encrypted Client Hello, and the DNS record that tells of them.
+// `pqedge ech-keys generate|show`: keys of Encrypted Client Hello, and the DNS record that tells of
+// them.
 #pragma once
 
 #include <CLI/CLI.hpp>
