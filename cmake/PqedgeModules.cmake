@@ -6,6 +6,8 @@ set(PQEDGE_OPENSSL_PREFIX "" CACHE PATH
     "Build against the OpenSSL in this folder and not the system's (tools/openssl4.sh makes one)")
 if(PQEDGE_OPENSSL_PREFIX)
   set(ENV{PKG_CONFIG_PATH} "${PQEDGE_OPENSSL_PREFIX}/lib/pkgconfig:$ENV{PKG_CONFIG_PATH}")
+  # What OpenSSL 4 calls deprecated has no other name in 3.5.
+  target_compile_options(pqedge_flags INTERFACE -Wno-deprecated-declarations)
 endif()
 
 set(PQEDGE_MODULES "" CACHE INTERNAL "modules declared so far, in the order of includes")

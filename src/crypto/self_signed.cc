@@ -44,12 +44,14 @@ bool set_serial(X509* certificate) {
 }
 
 bool set_subject(X509* certificate, const std::string& name) {
-  X509_NAME* subject = X509_get_subject_name(certificate);
+  const std::unique_ptr<X509_NAME, FreeWith<X509_NAME_free>> subject(X509_NAME_new());
   const std::string text = name.size() <= kMaxCommonName ? name : "pqedge";
-  return X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
+  return subject != nullptr &&
+         X509_NAME_add_entry_by_txt(subject.get(), "CN", MBSTRING_UTF8,
                                     reinterpret_cast<const unsigned char*>(text.data()),
                                     static_cast<int>(text.size()), -1, 0) == 1 &&
-         X509_set_issuer_name(certificate, subject) == 1;
+         X509_set_subject_name(certificate, subject.get()) == 1 &&
+         X509_set_issuer_name(certificate, subject.get()) == 1;
 }
 
 bool add_extension(X509* certificate, int nid, const std::string& value) {

@@ -171,15 +171,17 @@ Result<crypto::PemPair> make_challenge_certificate(const std::string& name,
   const KeyPtr key = make_key(KeyType::p256);
   const X509Ptr certificate(X509_new());
   X509* x = certificate.get();
+  const std::unique_ptr<X509_NAME, crypto::FreeWith<X509_NAME_free>> subject(X509_NAME_new());
   const bool made =
-      key != nullptr && x != nullptr && X509_set_version(x, X509_VERSION_3) == 1 &&
+      key != nullptr && x != nullptr && subject != nullptr && X509_set_version(x, X509_VERSION_3) == 1 &&
       ASN1_INTEGER_set(X509_get_serialNumber(x), 1) == 1 &&
       X509_gmtime_adj(X509_getm_notBefore(x), -kHour) != nullptr &&
       X509_gmtime_adj(X509_getm_notAfter(x), 24 * kHour) != nullptr &&
-      X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC,
+      X509_NAME_add_entry_by_txt(subject.get(), "CN", MBSTRING_ASC,
                                  reinterpret_cast<const unsigned char*>("ACME challenge"), -1, -1,
                                  0) == 1 &&
-      X509_set_issuer_name(x, X509_get_subject_name(x)) == 1 &&
+      X509_set_subject_name(x, subject.get()) == 1 &&
+      X509_set_issuer_name(x, subject.get()) == 1 &&
       X509_set_pubkey(x, key.get()) == 1 &&
       add(x, extension(NID_subject_alt_name, alternative_names({name}))) &&
       add(x, acme_identifier(key_authorization)) && X509_sign(x, key.get(), EVP_sha256()) > 0;
