@@ -194,8 +194,10 @@ void Connection::read_failed(int error) {
       return;
     case NGTCP2_ERR_CLOSING:
       return;
+    case NGTCP2_ERR_RETRY:  // it has data, but not those at offset 0, and no token
+      lacks_start_ = true;
+      [[fallthrough]];
     case NGTCP2_ERR_DROP_CONN:
-    case NGTCP2_ERR_RETRY:  // ngtcp2 wants one only where tokens are not looked at before
       request_end(Ending::drop, "the QUIC handshake could not go on");
       return;
     case NGTCP2_ERR_CRYPTO:

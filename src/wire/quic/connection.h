@@ -116,6 +116,9 @@ class Connection : public ListNode<DirtyTag>,
   void abandon();  // the endpoint is going away: no packet, the application is told
   bool ended() const { return state_ >= State::closing; }      // only late packets are answered
   bool finished() const { return state_ == State::finished; }  // nothing is left to do
+  // The first datagram had a later part of the hello: nothing was begun, nothing is to be told.
+  bool lacks_start() const { return lacks_start_; }
+  void withdraw() { leave_handshake(); }  // then destroy it
 
  private:
   friend struct Callbacks;
@@ -191,6 +194,7 @@ class Connection : public ListNode<DirtyTag>,
   State state_ = State::handshake;
   Ending ending_ = Ending::none;
   bool write_before_close_ = false;
+  bool lacks_start_ = false;
   bool confirm_owed_ = false;  // the application began with early data, and the Finished has come
   bool reading_ = false;  // inside ngtcp2_conn_read_pkt
   Nanos send_progress_at_ = 0;

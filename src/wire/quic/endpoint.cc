@@ -211,7 +211,17 @@ void Endpoint::make_connection(const Connection::Initial& initial) {
   Connection* connection = made->get();
   connections_.emplace(connection, std::move(*made));
   connection->receive(initial.datagram);
+  const Bytes id{initial.header.dcid.data, initial.header.dcid.datalen};
+  if (connection->lacks_start()) {
+    connection->withdraw();
+    connections_.erase(connection);
+    early_.keep(id, initial.datagram, loop_.now());
+    return;
+  }
   received_.push_back(*connection);
+  for (const EarlyInitials::Kept& early : early_.take(id, initial.datagram.peer, loop_.now())) {
+    connection->receive(early.view());
+  }
 }
 
 // ---- the end of a turn --------------------------------------------------------------------------

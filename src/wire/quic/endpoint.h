@@ -15,6 +15,7 @@
 #include "wire/quic/connection_id_map.h"
 #include "wire/quic/copy_buffer.h"
 #include "wire/quic/datagram_filter.h"
+#include "wire/quic/early_initials.h"
 #include "wire/quic/keys.h"
 #include "wire/quic/rate.h"
 #include "wire/quic/settings.h"
@@ -117,6 +118,7 @@ class Endpoint final : public net::EventSource {
   net::UdpSender sender_;  // destroyed after the connections: their last packets are in it
   ConnectionIdMap<Connection> ids_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+  EarlyInitials early_;
   IntrusiveList<Connection, DirtyTag> dirty_;
   IntrusiveList<Connection, ReceivedTag> received_;
   net::Deferred turn_end_;
