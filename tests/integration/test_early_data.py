@@ -225,7 +225,7 @@ class EarlyData(harness.TestCase):
         session = self.session(edge)
         edge.stop()
         edge = self.start(tls)
-        text = self.early(edge, session, request=GET)
+        text = self.early(edge, session, text=GET)
         self.assertIn("Early data was rejected", text)
         self.assertIn("Reused, TLSv1.3", text)
         self.assertEqual(self.result(edge, "foreign_ticket"), 1)
