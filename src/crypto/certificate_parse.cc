@@ -111,6 +111,11 @@ Result<void> check_order(const std::vector<X509Ptr>& chain, const std::string& f
 }
 
 Result<void> check_key(const std::vector<X509Ptr>& chain, EVP_PKEY* key, const PemSource& source) {
+  clear_errors();
+  if (X509_get0_pubkey(chain.front().get()) == nullptr) {
+    return fail("{}: the public key of the first certificate ({}) cannot be read: {}",
+                source.chain_name, subject_of(chain.front().get()), take_openssl_error());
+  }
   const auto fits = [key](const X509Ptr& c) { return X509_check_private_key(c.get(), key) == 1; };
   const auto owner = std::ranges::find_if(chain, fits);
   take_openssl_error();

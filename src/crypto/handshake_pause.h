@@ -5,6 +5,7 @@
 // TCP and over ngtcp2. Resumed, OpenSSL calls the certificate callback again.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -93,6 +94,8 @@ class SlowSigner {
     std::function<void()> run;               // on a signing thread
     std::function<void(bool ran)> finished;  // on the loop's thread; false: its deadline passed
     net::Loop* loop = nullptr;
+    // Set by the worker when nobody waits for it any more: it is not begun then. May be null.
+    std::shared_ptr<std::atomic<bool>> dropped;
   };
   virtual ~SlowSigner() = default;
   // On a worker's thread. Null: no room, or this address has its share.

@@ -47,6 +47,7 @@ class RecordSocket {
   }
   bool drained() const { return drained_ && !ahead_; }  // nothing to read until the next event
   bool ended() const { return ended_; }                 // the peer's FIN was read
+  bool hung_up() const { return hangup_; }              // it came, and may not be read yet
   int read_error() const { return read_error_; }        // errno, or 0
   uint64_t taken() const { return taken_; }             // bytes that OpenSSL has read
   // Nothing more is read from the socket: OpenSSL stops at what it has, read_error() says why.

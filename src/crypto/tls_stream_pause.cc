@@ -11,18 +11,23 @@ namespace pqedge::crypto {
 // What is with the signing thread. `stream` is for the worker's thread alone; null: it is gone.
 struct TlsStream::Away {
   TlsStream* stream;
+  std::shared_ptr<std::atomic<bool>> dropped;
   BioPtr written;  // the server's flight
   HandshakeStep step;
 };
 
 TlsStream::~TlsStream() {
   for (Watch* w = watch_; w != nullptr; w = w->outer_) w->gone_ = true;
-  if (away_ != nullptr) away_->stream = nullptr;
+  if (away_ != nullptr) {
+    away_->stream = nullptr;
+    away_->dropped->store(true, std::memory_order_relaxed);
+  }
   if (socket_.fd() >= 0) loop_.remove(socket_.fd(), *this);
 }
 
 void TlsStream::pause_handshake() {
   if (session_.signing != Signing::wanted) return;  // resume_handshake() comes
+  if (socket_.hung_up()) return fail_handshake(true);  // nobody waits for it
   SSL* ssl = ssl_.get();
   // All that the client has sent is in OpenSSL's buffer, or stays in the socket: there is nothing for
   // it to say before it has the server's flight.
@@ -36,7 +41,9 @@ void TlsStream::pause_handshake() {
   SlowSigner::Task task;
   task.loop = &loop_;
   task.place = std::move(session_.place);
-  away_.reset(new Away{this, BioPtr(written), {std::move(ssl_), session_, contexts_}});
+  task.dropped = std::make_shared<std::atomic<bool>>(false);
+  away_.reset(
+      new Away{this, task.dropped, BioPtr(written), {std::move(ssl_), session_, contexts_}});
   task.run = [away = away_] { away->step.run(); };
   task.finished = [away = away_](bool ran) {
     if (away->stream != nullptr) away->stream->take_back(ran);

@@ -26,6 +26,8 @@ const counters::Counter over_share("pqedge_slow_signatures_over_share_total",
                                    "handshakes of an address that had its share of slow signatures");
 const counters::Counter too_late("pqedge_slow_signatures_too_late_total",
                                  "handshakes that waited for a slow signature past the deadline");
+const counters::Counter nobody_waits("pqedge_slow_signatures_dropped_total",
+                                     "handshakes whose client had gone before the slow signature");
 const counters::Counter made("pqedge_slow_signatures_made_total",
                              "handshakes whose slow signature was made");
 
@@ -142,9 +144,11 @@ void SigningThreads::work() {
 // The task goes back whole: what it holds belongs to the worker, and so does its destruction. The
 // place is free as soon as the signature is made.
 void SigningThreads::take_up(Waiting next) {
-  const bool ran = monotonic_now() - next.since <= deadline();
+  const bool wanted =
+      next.task.dropped == nullptr || !next.task.dropped->load(std::memory_order_relaxed);
+  const bool ran = wanted && monotonic_now() - next.since <= deadline();
   if (ran) next.task.run();
-  (ran ? made : too_late).add();
+  (ran ? made : wanted ? too_late : nobody_waits).add();
   next.task.place = nullptr;
   net::Loop* loop = next.task.loop;
   loop->post([task = std::make_shared<Task>(std::move(next.task)), ran] { task->finished(ran); });

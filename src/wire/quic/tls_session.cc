@@ -26,7 +26,7 @@ Result<void> initialise_tls() {
 // SSL goes first: it points to the rest.
 struct TlsSession::Away {
   TlsSession* session;
-  net::Loop* loop;
+  std::shared_ptr<std::atomic<bool>> dropped;
   TlsCallRecorder recorder;
   std::array<uint8_t, kMaxParameters> parameters;
   std::unique_ptr<crypto::HandshakeStep> step;
@@ -64,6 +64,7 @@ void TlsSession::reset() {
   pause_.forget();
   if (away_ != nullptr) {
     away_->session = nullptr;
+    away_->dropped->store(true, std::memory_order_relaxed);
     away_ = nullptr;
   }
   if (ssl_ != nullptr) {
@@ -147,12 +148,13 @@ int TlsSession::hand_over() {
     return NGTCP2_ERR_CALLBACK_FAILURE;
   }
   away->session = this;
-  away->loop = pause_.loop();
+  away->dropped = std::make_shared<std::atomic<bool>>(false);
   away->recorder.set_incoming(std::move(incoming_));
   incoming_ = {};
   set_tls_calls(ssl, &away->recorder);
   crypto::SlowSigner::Task task;
-  task.loop = away->loop;
+  task.loop = pause_.loop();
+  task.dropped = away->dropped;
   task.place = std::move(state_->place);
   away->step = std::make_unique<crypto::HandshakeStep>(std::move(ssl_), *state_, contexts_);
   task.run = [away] { away->step->run(); };

@@ -1,7 +1,9 @@
 // Handshakes that pause: their signature is made by another thread (T19), or their certificate is
 // fetched first.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -157,6 +159,19 @@ TEST_F(SlowSignature, InTls12Too) {
   signer->let_go();
   ASSERT_TRUE(completes(pair)) << pair.client->failure();
   EXPECT_EQ(pair.client->alpn(), "http/1.1");
+}
+
+// There OpenSSL is driven by SSL_read_early_data().
+TEST_F(SlowSignature, WhereEarlyDataIsTakenToo) {
+  TlsSettings settings;
+  settings.early_data.on = true;
+  Pair pair(contexts({certificate("P-256", true)}, settings));
+  ASSERT_TRUE(pauses(pair, *signer));
+  signer->let_go();
+  ASSERT_TRUE(completes(pair)) << pair.client->failure() << pair.server->handshake_error;
+  pair.client->write("ping");
+  EXPECT_TRUE(pair.run([&] { return pair.server->received == "ping"; }));
+  EXPECT_EQ(signer->runs, 1);
 }
 
 TEST_F(SlowSignature, AFullQueueGivesAnotherCertificate) {
