@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "crypto/early_data.h"
 #include "crypto/tls_stream.h"
 
 namespace pqedge::crypto {
@@ -29,19 +30,24 @@ bool TlsStream::begin() {
   SSL_set_app_data(ssl_.get(), this);
   attach_session(ssl_.get(), &session_);
   phase_ = Phase::handshaking;
+  reading_early_ = contexts_->settings().early_data.on;
   began_ = monotonic_now();
   return true;
 }
 
 void TlsStream::advance_handshake() {
   if (phase_ == Phase::silent && !begin()) return fail_handshake(false);
-  if (away_ != nullptr) return;  // what came waits in the socket
+  if (away_ != nullptr) {  // what came waits in the socket; a client that has gone is let go
+    if (socket_.hung_up()) fail_handshake(true);
+    return;
+  }
   clear_errors();
-  const int result = SSL_do_handshake(ssl_.get());
+  const int result = step_handshake();
   if (result == 1) return finish_handshake();
   const int error = SSL_get_error(ssl_.get(), result);
   if (error == SSL_ERROR_WANT_X509_LOOKUP) return pause_handshake();
   if (error != SSL_ERROR_WANT_READ) return fail_handshake(false);
+  if (!early_data_.empty()) return open_early();
   const bool broken = socket_.send_gathered() == RecordSocket::Sent::broken;
   if (broken || socket_.ended() || socket_.read_error() != 0) fail_handshake(true);
 }
@@ -49,12 +55,8 @@ void TlsStream::advance_handshake() {
 void TlsStream::finish_handshake() {
   phase_ = Phase::open;
   SSL_set_msg_callback(ssl_.get(), nullptr);
-  SSL_set_info_callback(ssl_.get(), on_state);
-  facts_.handshake_time = monotonic_now() - began_;
-  facts_.handshake_in = socket_.taken();
-  facts_.handshake_out = socket_.sealed();
   read_facts(ssl_.get(), facts_);
-  note_handshake(ssl_.get(), facts_);
+  note_completed();
   // The ticket leaves with what the turn has to say: a request often came with the Finished.
   socket_.keep_gathered();
   if (socket_.kept() > 0) loop_.defer(turn_end_);
@@ -62,6 +64,15 @@ void TlsStream::finish_handshake() {
   const Watch watch(*this);
   handshake_handler_.on_handshake_done();
   if (!watch.gone()) call_readable();
+}
+
+void TlsStream::note_completed() {
+  SSL_set_info_callback(ssl_.get(), on_state);
+  facts_.handshake_time = monotonic_now() - began_;
+  facts_.handshake_in = socket_.taken();
+  facts_.handshake_out = socket_.sealed();
+  note_early_data(ssl_.get(), session_, facts_);
+  note_handshake(ssl_.get(), facts_);
 }
 
 void TlsStream::fail_handshake(bool closed) {
