@@ -189,7 +189,9 @@ frontend f
             sock.recv(1 << 20), sock.recv(1)))
         closing = self.backend(lambda sock, number: sock.recv(100))
         groups = self.start(Server(self.directory, self.certificate, "-groups", "P-521"))
+        old_version = self.start(Server(self.directory, self.certificate, "-tls1_2", stem="tls12"))
         cases = (
+            ("version", old_version.address, {}, 502, "no_common_version", "no TLS version"),
             ("name", self.start(TlsEcho(wrong)).address, {}, 502, "name_mismatch",
              "not for the name"),
             ("cn", self.start(TlsEcho(named)).address, {}, 502, "name_mismatch", "not for the name"),
@@ -208,7 +210,7 @@ frontend f
                        for name, address, extra, *_ in cases)
         edge = self.edge(toml)
         for http in ("1.1", "3"):
-            for name, _, _, status, reason, words in cases:
+            for name, _, _, status, reason, words in cases if http == "1.1" else cases[:2]:
                 with self.subTest(http=http, name=name):
                     self.assertEqual(self.status(edge, f"/{name}", http=http), status)
                     series = f'pqedge_backend_tls_failures_total{{pool="{name}",reason="{reason}"'
@@ -235,6 +237,22 @@ frontend f
         self.assertEqual(self.status(edge, "/good"), 200, edge.log()[-2000:])
         self.assertEqual(self.status(edge, "/bad"), 502)
         self.assertEqual(good.names, [None])
+
+    def test_another_server_takes_over(self):
+        # Nothing of the request was sent: whatever its method, a server with a good certificate gets it.
+        wrong = self.start(TlsEcho(self.ca.issue("wrong", sans="DNS:other.internal")))
+        good = self.start(TlsEcho(self.certificate))
+        edge = self.edge(self.pool(wrong.address, good.address) + harness.route())
+        for _ in range(2):
+            self.assertEqual(self.status(edge, "/", "--data", "x"), 200, edge.log()[-2000:])
+        self.assertEqual(len(good.requests), 2)
+
+    def test_tls12_where_it_is_asked_for(self):
+        server = self.start(Server(self.directory, self.certificate, "-tls1_2"))
+        edge = self.edge(self.pool(server.address, tls_min_version="1.2") + harness.route())
+        for _ in range(2):
+            self.assertEqual(self.status(edge), 200, edge.log()[-2000:])
+        self.assertEqual(edge.wait_access(1)[0]["backend_tls_version"], "TLSv1.2")
 
     def test_another_name_in_the_certificate(self):
         backend = self.start(TlsEcho(self.certificate))
