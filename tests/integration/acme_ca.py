@@ -193,7 +193,8 @@ class AcmeCa:
         with self._lock:
             self._nonces.add(nonce)
         request.send_response(status)
-        request.send_header("Replay-Nonce", nonce)
+        if not self._fault(request.path) or request.path != "/nonce":
+            request.send_header("Replay-Nonce", nonce)
         request.send_header("Content-Length", str(len(body)))
         for name, value in headers.items():
             request.send_header(name, value)

@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import ssl
+import subprocess
 import threading
 import time
 import urllib.parse
@@ -107,10 +108,9 @@ class Acme(harness.TestCase):
         for f in files:
             self.assertEqual(f.stat().st_mode & 0o777, 0o600, f)
         # What is not a challenge of ours is redirected as ever.
-        c = socket.create_connection(("127.0.0.1", self.http_port))
-        self.addCleanup(c.close)
-        c.sendall(b"GET /.well-known/acme-challenge/other HTTP/1.1\r\nHost: a.test\r\n\r\n")
-        self.assertEqual(harness.read_response(c)[0], 308)
+        with socket.create_connection(("127.0.0.1", self.http_port)) as c:
+            c.sendall(b"GET /.well-known/acme-challenge/other HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            self.assertEqual(harness.read_response(c)[0], 308)
         self.assertNotIn("PRIVATE", edge.log())
         self.assertEqual(edge.stop(), 0)
 
@@ -192,7 +192,10 @@ class Acme(harness.TestCase):
         for fault, text in faults:
             known = edge.log().count(text)
             self.ca.faults = fault
-            harness.wait_for(lambda: edge.log().count(text) > known, f"{text!r}\n{edge.log()[-3000:]}")
+            try:
+                harness.wait_for(lambda: edge.log().count(text) > known, text)
+            except AssertionError as e:
+                raise AssertionError(f"{e}\n{edge.log()[-3000:]}") from None
             self.assertEqual(self.served(edge, "a.test"), self.ca.certificates[0], fault)
             self.assertEqual(edge.metric("pqedge_acme_failing"), 1)
         self.assertLess(edge.memory_kib(), before + 20_000)
@@ -325,7 +328,7 @@ class Acme(harness.TestCase):
             list(pool.map(hello, ["www.customer.test"] + names + [None] * 24))
         for address in ("127.0.0.1", "10.0.0.1", "::1", "[::1]", "*.a.test", "localhost"):
             harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}", "-servername",
-                        address, stdin=open(os.devnull))
+                        address, stdin=subprocess.DEVNULL)
         # What a minute allows, and what a slow machine adds to a minute.
         self.assertLessEqual(len(ask.asked), 20 + 20)
         self.assertEqual(len(ask.asked), len(set(ask.asked)))

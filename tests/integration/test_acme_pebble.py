@@ -157,7 +157,7 @@ class AcmePebble(harness.TestCase):
 
     @classmethod
     def write_hook(cls):
-        hook = cls.shared / "hook"
+        hook = cls.shared / "hook.sh"
         hook.write_text(f"""#!/bin/sh
 echo "$1 $PQEDGE_ACME_ACTION $PQEDGE_ACME_NAME" >>{cls.hook_calls}
 case $PQEDGE_ACME_ACTION in
