@@ -16,8 +16,8 @@ using IdPtr = std::unique_ptr<OCSP_CERTID, FreeWith<OCSP_CERTID_free>>;
 using StorePtr = std::unique_ptr<X509_STORE, FreeWith<X509_STORE_free>>;
 using OctetsPtr = std::unique_ptr<ASN1_OCTET_STRING, FreeWith<ASN1_OCTET_STRING_free>>;
 
-// OpenSSL reads more than DER, and checks the signature on what it would write itself: what is sent on
-// must be that, byte by byte.
+// OpenSSL reads more than DER, and checks the signature on what it would write itself: what is sent
+// on must be that, byte by byte.
 bool is_der(Bytes given, OCSP_BASICRESP* basic) {
   const ResponsePtr again(OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic));
   unsigned char* der = nullptr;

@@ -120,7 +120,7 @@ Result<std::shared_ptr<const LogList>> LogList::parse(std::string_view json) {
   if (!document.is_object()) return fail("it is not a JSON object");
   const auto operators = document.find("operators");
   if (operators == document.end() || !operators->is_array()) {
-    return fail("it has no \"operators\": it must be in the form of the public log lists, version 3");
+    return fail("it has no \"operators\": write it in the form of the public lists, version 3");
   }
   auto list = std::make_shared<LogList>();
   size_t unread = 0;
@@ -134,7 +134,9 @@ Result<std::shared_ptr<const LogList>> LogList::parse(std::string_view json) {
         } else {
           ++unread;
         }
-        if (list->logs_.size() + unread > kMaxLogs) return fail("it has more than {} logs", kMaxLogs);
+        if (list->logs_.size() + unread > kMaxLogs) {
+          return fail("it has more than {} logs", kMaxLogs);
+        }
       }
     }
   }

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/log.h"
 #include "base/text.h"
+#include "jobs/acme/storage.h"
+#include "jobs/ocsp.h"
 
 namespace pqedge::jobs {
 namespace {
@@ -24,7 +27,8 @@ bool is_ours(std::string_view name) {
 }  // namespace
 
 std::string ocsp_cache_file(const std::string& folder, std::string_view fingerprint) {
-  return folder.empty() ? std::string() : folder + '/' + std::string(fingerprint) + std::string(kEnding);
+  if (folder.empty()) return {};
+  return folder + '/' + std::string(fingerprint) + std::string(kEnding);
 }
 
 void remove_old_responses(const std::string& folder) {
@@ -38,6 +42,31 @@ void remove_old_responses(const std::string& folder) {
     const auto written = fs::last_write_time(path, ignored);
     if (!ignored && now - written > kOldAge) fs::remove(path, ignored);
   }
+}
+
+std::optional<OcspNews> cached_response(const crypto::OcspSettings& settings,
+                                        const OcspSubject& subject) {
+  const std::string file = ocsp_cache_file(settings.cache_dir, subject.fingerprint);
+  if (file.empty()) return std::nullopt;
+  const auto kept = acme::Storage::read(file);
+  if (!kept) {
+    if (kept.error().code != ENOENT) log::warning("ocsp", "{}", kept.error().message);
+    return std::nullopt;
+  }
+  const auto answer = crypto::read_ocsp_response(as_bytes(*kept), subject.leaf.get(),
+                                                 subject.issuer.get(), static_cast<int64_t>(wall_now() / kSecond));
+  if (!answer || answer->status != crypto::OcspStatus::good) {
+    log::info("ocsp", "{}: the response in {} is of no use: {}", subject.label, file,
+              answer ? "it does not say \"good\"" : answer.error().message);
+    return std::nullopt;
+  }
+  return OcspNews{.id = subject.id,
+                  .fingerprint = subject.fingerprint,
+                  .response = *kept,
+                  .this_update = answer->this_update,
+                  .valid_until = answer->valid_until,
+                  .timestamps = answer->timestamps,
+                  .status = "good"};
 }
 
 }  // namespace pqedge::jobs

@@ -16,10 +16,10 @@ using counters::Counter;
 constexpr Nanos kLongestRetry = 3600 * kSecond;
 constexpr size_t kMaxAnswer = 16 * 1024;
 
-const Counter kTaken("pqedge_ct_submissions_total", "Certificates sent to logs, by what came of it",
-                     {{"result", "timestamp"}});
-const Counter kFailed("pqedge_ct_submissions_total", "Certificates sent to logs, by what came of it",
-                      {{"result", "failed"}});
+constexpr std::string_view kName = "pqedge_ct_submissions_total";
+constexpr std::string_view kHelp = "Certificates sent to logs, by what came of it";
+const Counter kTaken(kName, kHelp, {{"result", "timestamp"}});
+const Counter kFailed(kName, kHelp, {{"result", "failed"}});
 
 int64_t unix_now() { return std::time(nullptr); }
 

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::string_view kTimestamps("\x00\x05\x00\x03\x01xy", 7);  // of an unknown version
 
-// By the libraries' own means. Brotli is for gnutls and Chromium to unpack, in tests of their own: this
-// one has no decoder.
+// By the libraries' own means. Brotli is for Chromium to unpack: there is no decoder here.
 std::string unpacked(CertificateEncoding encoding, const std::string& bytes, size_t size) {
   std::string out(size, '\0');
   auto* to = reinterpret_cast<uint8_t*>(out.data());
@@ -109,7 +108,8 @@ TEST(CertificateMessage, IsOpenssls) {
   for (const bool status : {false, true}) {
     for (const bool timestamps : {false, true}) {
       const CertificateRef c = dressed(response, kTimestamps);
-      const Seen seen = handshake(c, settings_with({}), {.status = status, .timestamps = timestamps});
+      const Seen seen =
+          handshake(c, settings_with({}), {.status = status, .timestamps = timestamps});
       const std::string ours = certificate_message(*c, {status, timestamps});
       EXPECT_EQ(seen.certificate.size(), ours.size() + 4) << status << timestamps;
       if (!status || !timestamps) {
@@ -126,7 +126,8 @@ TEST(CertificateMessage, ItsFormsUnpackToIt) {
   for (const auto encoding :
        {CertificateEncoding::zlib, CertificateEncoding::brotli, CertificateEncoding::zstd}) {
     for (const MessageParts parts :
-         {MessageParts{}, MessageParts{true, false}, MessageParts{false, true}, MessageParts{true, true}}) {
+         {MessageParts{}, MessageParts{true, false}, MessageParts{false, true},
+          MessageParts{true, true}}) {
       const auto& message = c->compressed->get(*c, encoding, parts);
       const std::string plain = certificate_message(*c, parts);
       ASSERT_EQ(message.plain_size, plain.size());
@@ -144,7 +145,8 @@ TEST(CertificateCompression, TheBestThatTheClientTakes) {
   const auto algorithm = [&](std::vector<std::string> ours, std::vector<int> theirs) {
     const Seen seen = handshake(c, settings_with(std::move(ours)), {.encodings = std::move(theirs)});
     EXPECT_NE(seen.compressed.empty(), seen.certificate.empty());
-    return seen.compressed.empty() ? 0 : load_be16(reinterpret_cast<const uint8_t*>(&seen.compressed[4]));
+    if (seen.compressed.empty()) return 0;
+    return int{load_be16(reinterpret_cast<const uint8_t*>(&seen.compressed[4]))};
   };
   EXPECT_EQ(algorithm({"zstd", "zlib"}, {}), 3);
   EXPECT_EQ(algorithm({"zlib", "zstd"}, {}), 1) << "our order";
