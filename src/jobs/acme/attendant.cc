@@ -114,7 +114,7 @@ void Attendant::poll_window(Entry& entry) {
                                       now, random_unit());
   entry.window = info;
   log::info("acme", "{}: the CA wants the certificate renewed in {}{}{}", entry.title(),
-            duration_words(entry.window_at - now), info.explanation.empty() ? "" : ", see ",
+            duration_words(due_at(entry) - now), info.explanation.empty() ? "" : ", see ",
             info.explanation);
 }
 
