@@ -21,6 +21,7 @@ struct Entry {
   std::string name = {};
   uint16_t code = 0;
   std::string key_type = {};  // as EVP_PKEY_is_a() knows it
+  std::string key_name = {};  // another; providers give one or the other
   int curve = NID_undef;      // of EC keys
   int digest = NID_undef;
   std::string signature_oid = {};  // dotted, of the signature on a certificate
@@ -57,17 +58,17 @@ constexpr size_t kMostSchemes = std::numeric_limits<SchemeSet>::digits;
 // RFC 8446 4.2.3, in the order of Index.
 std::vector<Entry> classical_entries() {
   return {
-      {"ecdsa_secp256r1_sha256", 0x0403, "EC", NID_X9_62_prime256v1, NID_sha256},
-      {"ecdsa_secp384r1_sha384", 0x0503, "EC", NID_secp384r1, NID_sha384},
-      {"ecdsa_secp521r1_sha512", 0x0603, "EC", NID_secp521r1, NID_sha512},
+      {"ecdsa_secp256r1_sha256", 0x0403, "EC", "", NID_X9_62_prime256v1, NID_sha256},
+      {"ecdsa_secp384r1_sha384", 0x0503, "EC", "", NID_secp384r1, NID_sha384},
+      {"ecdsa_secp521r1_sha512", 0x0603, "EC", "", NID_secp521r1, NID_sha512},
       {"ed25519", 0x0807, "ED25519"},
       {"ed448", 0x0808, "ED448"},
-      {"rsa_pss_rsae_sha256", 0x0804, "RSA", NID_undef, NID_sha256},
-      {"rsa_pss_rsae_sha384", 0x0805, "RSA", NID_undef, NID_sha384},
-      {"rsa_pss_rsae_sha512", 0x0806, "RSA", NID_undef, NID_sha512},
-      {"rsa_pss_pss_sha256", 0x0809, "RSA-PSS", NID_undef, NID_sha256},
-      {"rsa_pss_pss_sha384", 0x080a, "RSA-PSS", NID_undef, NID_sha384},
-      {"rsa_pss_pss_sha512", 0x080b, "RSA-PSS", NID_undef, NID_sha512},
+      {"rsa_pss_rsae_sha256", 0x0804, "RSA", "", NID_undef, NID_sha256},
+      {"rsa_pss_rsae_sha384", 0x0805, "RSA", "", NID_undef, NID_sha384},
+      {"rsa_pss_rsae_sha512", 0x0806, "RSA", "", NID_undef, NID_sha512},
+      {"rsa_pss_pss_sha256", 0x0809, "RSA-PSS", "", NID_undef, NID_sha256},
+      {"rsa_pss_pss_sha384", 0x080a, "RSA-PSS", "", NID_undef, NID_sha384},
+      {"rsa_pss_pss_sha512", 0x080b, "RSA-PSS", "", NID_undef, NID_sha512},
       {.name = "rsa_pkcs1_sha256", .code = 0x0401, .key_type = "RSA", .digest = NID_sha256,
        .tls13 = false},
       {.name = "rsa_pkcs1_sha384", .code = 0x0501, .key_type = "RSA", .digest = NID_sha384,
@@ -103,10 +104,8 @@ int add_capability(const OSSL_PARAM params[], void* into) {
   entry.name = text_of(params, OSSL_CAPABILITY_TLS_SIGALG_IANA_NAME);
   entry.code = static_cast<uint16_t>(code);
   entry.key_type = text_of(params, OSSL_CAPABILITY_TLS_SIGALG_KEYTYPE);
-  if (entry.key_type.empty()) {
-    entry.key_type = text_of(params, OSSL_CAPABILITY_TLS_SIGALG_SIG_NAME);
-  }
-  if (entry.key_type.empty()) entry.key_type = text_of(params, OSSL_CAPABILITY_TLS_SIGALG_NAME);
+  entry.key_name = text_of(params, OSSL_CAPABILITY_TLS_SIGALG_NAME);
+  if (entry.key_type.empty()) entry.key_type = entry.key_name;
   entry.signature_oid = text_of(params, OSSL_CAPABILITY_TLS_SIGALG_OID);
   entry.tls12 = least_tls != -1 && least_tls <= TLS1_2_VERSION;
   entry.tls13 = most_tls == 0 || most_tls >= TLS1_3_VERSION;
@@ -265,7 +264,10 @@ SchemeSet schemes_of_key(const EVP_PKEY* key) {
   const auto& entries = table().entries();
   for (size_t i = 0; i < entries.size(); ++i) {
     const Entry& e = entries[i];
-    if (EVP_PKEY_is_a(key, e.key_type.c_str()) != 1) continue;
+    if (EVP_PKEY_is_a(key, e.key_type.c_str()) != 1 &&
+        (e.key_name.empty() || EVP_PKEY_is_a(key, e.key_name.c_str()) != 1)) {
+      continue;
+    }
     if (e.curve != NID_undef && e.curve != curve) continue;
     if (digest != NID_undef && e.digest != digest) continue;
     set |= bit(i);

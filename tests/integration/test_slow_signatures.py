@@ -100,9 +100,10 @@ class SlowSignatures(harness.TestCase):
         # SLH-DSA-SHA2-128s takes a good part of a second.
         module = pathlib.Path(harness.PQEDGE).resolve().parent / "tests" / "slhdsa-tls.so"
         conf = self.directory / "openssl.cnf"
-        # Of two providers with one algorithm OpenSSL takes the one whose name comes first.
-        conf.write_text("openssl_conf = main\n[main]\nproviders = list\n[list]\n"
-                        "a_slhdsa_tls = slhdsa\ndefault = builtin\n"
+        # Of two providers with one algorithm the properties choose.
+        conf.write_text("openssl_conf = main\n[main]\nproviders = list\nalg_section = evp\n"
+                        "[evp]\ndefault_properties = ?provider=slhdsa-tls\n[list]\n"
+                        "slhdsa-tls = slhdsa\ndefault = builtin\n"
                         f"[slhdsa]\nmodule = {module}\nactivate = 1\n"
                         "[builtin]\nactivate = 1\n")
         env = dict(os.environ, OPENSSL_CONF=str(conf))

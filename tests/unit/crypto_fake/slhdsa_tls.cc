@@ -44,7 +44,7 @@ const OSSL_ALGORITHM* query(void*, int operation, int* no_cache) {
 }
 
 int capabilities(void*, const char* capability, OSSL_CALLBACK* tell, void* argument) {
-  if (std::strcmp(capability, "TLS-SIGALG") != 0) return 0;
+  if (std::strcmp(capability, "TLS-SIGALG") != 0) return 1;  // it has none
   static unsigned int code = 0xfe30;
   static unsigned int bits = 128;
   static int tls13 = 0x0304;
