@@ -97,7 +97,7 @@ void HandshakeCounters::add_carrier(size_t carrier, const std::string& name) {
   for (const bool again : {false, true}) {
     const counters::Label kind{"kind", again ? "resumed" : "full"};
     cost[carrier][again ? kResumed : kFull] = {
-        counters::Histogram("pqedge_tls_handshake_seconds", "time that a completed TLS handshake took",
+        counters::Histogram("pqedge_tls_handshake_seconds", "time of a completed TLS handshake",
                             {kind, transport}),
         counters::SizeHistogram(kBytes, kBytesHelp, {{"direction", "in"}, kind, transport}),
         counters::SizeHistogram(kBytes, kBytesHelp, {{"direction", "out"}, kind, transport})};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Nanos kPause = 50 * kMillisecond;  // between two pieces of a hello
 
-// Until the peer's kernel has the first piece, and then a moment, so that the server reads it alone.
+// Until the peer's kernel has the first piece, and then a moment: the server reads it alone.
 void wait_until_delivered(int socket, Nanos deadline) {
   int unsent = 1;
   while (monotonic_now() < deadline && ::ioctl(socket, SIOCOUTQ, &unsent) == 0 && unsent > 0) {

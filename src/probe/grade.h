@@ -1,5 +1,5 @@
-// The grade: A unless a rule says otherwise. Each rule that applies sets the best grade that is left;
-// the worst of them counts. docs/recipes/probe.md gives the reasons; `pqedge probe --rules` prints
+// The grade: A unless a rule says otherwise. Each rule that applies sets the best grade that is
+// left; the worst of them counts. docs/recipes/probe.md gives the reasons; `pqedge probe --rules` prints
 // this table.
 #pragma once
 

@@ -11,7 +11,8 @@ constexpr uint16_t kUnknownGroup = 0xfe4a;  // for private use (RFC 8446 4.2.7)
 constexpr size_t kLargeHello = 1800;        // above one segment of Ethernet, as a hybrid client's
 
 Finding finding(const Answer& answer) {
-  return {.yes = answer.negotiated(), .detail = answer.negotiated() ? std::string() : answer.detail};
+  const bool yes = answer.negotiated();
+  return {.yes = yes, .detail = yes ? std::string() : answer.detail};
 }
 
 }  // namespace
@@ -24,7 +25,9 @@ void ask_versions(Dialer& dialer, Report& report) {
   for (const uint16_t version : kVersions) {
     const Answer answer = ask(dialer, version == kTls13 ? modern_hello(dialer.options())
                                                         : old_hello(dialer.options(), version));
-    VersionReport found{.version = version, .accepted = false, .cipher = 0, .detail = answer.detail};
+    VersionReport found;
+    found.version = version;
+    found.detail = answer.detail;
     if (answer.negotiated()) {
       found.accepted = answer.hello.version == version;
       if (found.accepted) {

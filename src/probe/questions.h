@@ -1,5 +1,5 @@
-// What is asked by ClientHellos of our own. Each function fills its part of the report and no other,
-// so that several may run at once.
+// What is asked by ClientHellos of our own. Each function fills its part of the report and no
+// other, so that several may run at once.
 #pragma once
 
 #include "probe/ask.h"

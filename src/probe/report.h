@@ -94,7 +94,7 @@ struct Report {
   std::vector<uint16_t> groups;
   Finding own_order;  // it keeps to its own order of groups, whatever the client's
   std::string groups_detail;
-  Finding hybrid_client;     // one with a hybrid's key share, in a hello above one segment, connects
+  Finding hybrid_client;     // one with a hybrid's key share, in a large hello, connects
   std::string usual_groups;  // of other handshakes, where hybrid_client is not; else empty
   // What a client gets that sends shares of X25519MLKEM768 and X25519, and whether by a retry.
   uint16_t default_group = 0;

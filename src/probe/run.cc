@@ -25,7 +25,8 @@ void run_all(const std::vector<Task>& tasks, unsigned parallel) {
     for (size_t i = next++; i < tasks.size(); i = next++) tasks[i]();
   };
   std::vector<std::jthread> threads;
-  for (unsigned i = 1; i < std::min<size_t>(parallel, tasks.size()); ++i) threads.emplace_back(work);
+  const size_t count = std::min<size_t>(parallel, tasks.size());
+  for (size_t i = 1; i < count; ++i) threads.emplace_back(work);
   work();
 }
 

@@ -61,7 +61,8 @@ bool shake_hands(SSL* ssl, const Connection& connection, std::string& error) {
 }
 
 // Reads until the head of an HTTP/1.1 answer is there, or until a ticket came and nothing is asked.
-std::string read_after(SSL* ssl, const Connection& connection, bool head, const SessionPtr& ticket) {
+std::string read_after(SSL* ssl, const Connection& connection, bool head,
+                       const SessionPtr& ticket) {
   std::string text;
   std::string error;
   const Nanos patience = std::min(connection.deadline, monotonic_now() + kTicketPatience);

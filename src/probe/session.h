@@ -74,8 +74,8 @@ struct SessionResult {
 
 SessionResult open_session(Dialer& dialer, const SessionAsk& asked);
 
-// A client context for TLS 1.3 with the options' trust store: for TCP and for QUIC. Sessions that it
-// gets go to the SessionPtr that SSL_get_ex_data() at ticket_index() points to.
+// A client context with the options' trust store: for TCP and for QUIC. Sessions that it gets go to
+// the SessionPtr that SSL_get_ex_data() at ticket_index() points to.
 Result<crypto::SslCtxPtr> make_context(const Options& options, const SessionAsk& asked);
 Result<crypto::SslPtr> make_client(SSL_CTX* context, const Options& options,
                                    const SessionAsk& asked, Seen& seen);

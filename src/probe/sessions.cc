@@ -133,8 +133,8 @@ void ask_compression(Dialer& dialer, Report& report) {
     SessionAsk asked = usual(report);
     asked.compression = algorithm;
     asked.extras = false;  // a message made ahead is a server's only one
-    // A library without brotli cannot unpack it: it is offered all the same, the message is seen, and
-    // the handshake ends there.
+    // A library without brotli cannot unpack it: it is offered all the same, the message is seen,
+    // and the handshake ends there.
     std::optional<crypto::BrotliKnown> known;
     if (algorithm == TLSEXT_comp_cert_brotli) known.emplace();
     const SessionResult result = open_session(dialer, asked);
@@ -177,7 +177,7 @@ void ask_retry(Dialer& dialer, Report& report) {
     found = {.yes = false, .detail = "the handshake failed: " + result.error};
   } else {
     found = {.yes = is_ml_kem(result.seen.group), .detail = {}};
-    if (!*found.yes) found.detail = std::string("it kept to the share of ") + group_label(result.seen.group);
+    if (!*found.yes) found.detail = "it kept to the share of " + group_label(result.seen.group);
   }
 }
 

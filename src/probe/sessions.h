@@ -1,5 +1,5 @@
-// What is asked by whole handshakes. Each function fills its part of the report and no other, so that
-// several may run at once, but where it says otherwise.
+// What is asked by whole handshakes. Each function fills its part of the report and no other, so
+// that several may run at once, but where it says otherwise.
 #pragma once
 
 #include "probe/quic.h"

@@ -57,7 +57,9 @@ Result<std::string> smtp_answer(int socket, Nanos deadline, std::string_view cod
 }
 
 Result<void> smtp(int socket, Nanos deadline) {
-  const auto say = [&](std::string_view text) { return send_all(socket, as_bytes(text), deadline); };
+  const auto say = [&](std::string_view text) {
+    return send_all(socket, as_bytes(text), deadline);
+  };
   const auto greeting = smtp_answer(socket, deadline, "220");
   if (!greeting) return std::unexpected(greeting.error());
   if (auto sent = say("EHLO probe.invalid\r\n"); !sent) return sent;

@@ -106,7 +106,9 @@ void add_key_exchange(Page& page, const Report& report) {
 
 void add_chain(Page& page, const ChainReport& chain) {
   std::vector<std::string> schemes;
-  for (const uint16_t code : chain.signatures) schemes.push_back(crypto::signature_scheme_name(code));
+  for (const uint16_t code : chain.signatures) {
+    schemes.push_back(crypto::signature_scheme_name(code));
+  }
   page.line("signs with", joined(schemes));
   for (const CertificateReport& c : chain.certificates) {
     page.line("  certificate",

@@ -1,4 +1,4 @@
-// What the probe reads of servers: the first flight in pieces, whole messages, the head of an answer.
+// What the probe reads of servers: the first flight in pieces, whole messages, an answer's head.
 #include <cstdlib>
 #include <string>
 
