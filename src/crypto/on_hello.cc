@@ -67,6 +67,7 @@ HelloVerdict judge_hello(Bytes message, const Policy& policy, SessionState& stat
   state.facts->offered_post_quantum = offers_post_quantum(*hello);
   const ClassicalAction action =
       classical_action(state.policy->settings, state.facts->offered_post_quantum);
+  if (state.acme_challenge) return HelloVerdict::accepted;  // a CA's client may be classical
   return action == ClassicalAction::refuse && !shares_post_quantum(*hello, *state.policy)
              ? HelloVerdict::classical
              : HelloVerdict::accepted;
