@@ -326,7 +326,7 @@ class EarlyData(harness.TestCase):
         self.assertEqual(self.result(edge, "accepted", "quic"), 0)
         for record in edge.wait_access(3):
             self.assertFalse(record["early_data"])
-            self.assertGreater(record["handshake_bytes_in"] % 1200, 50)  # behind the Initials
+            self.assertGreater(record["handshake_bytes_in"], 2450)  # more than two Initials
 
     def test_http2(self):
         edge = self.start()
