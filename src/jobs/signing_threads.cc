@@ -13,9 +13,9 @@
 namespace pqedge::jobs {
 namespace {
 
-// Beside workers that want the same CPU a signing thread gets a tenth of it: these have many clients
-// to serve, it has one.
-constexpr int kNice = 10;
+// Beside a worker that wants the same CPU a signing thread gets a quarter of it: the worker has many
+// clients to serve, it has one.
+constexpr int kNice = 5;
 
 const counters::Counter waiting("pqedge_slow_signatures_waiting",
                                 "handshakes that wait for a slow signature, or whose is made", {},

@@ -110,7 +110,9 @@ class SlowSignatures(harness.TestCase):
         pair = self.ca.issue("slhdsa", ("slhdsa.test",), kind="SLH-DSA-SHA2-128s",
                              folder=self.directory)
         quick = self.ca.issue("ecdsa", folder=self.directory)
-        edge = self.serve(quick.toml() + pair.toml() + self.PATIENT, env=env)
+        edge = self.serve(quick.toml() + pair.toml() + self.PATIENT
+                          + '[tls]\nhandshake_timeout = "60s"\n[quic]\n'
+                          'handshake_timeout = "60s"\n', env=env)
 
         def client(number, *how):
             return harness.Process(
@@ -118,8 +120,7 @@ class SlowSignatures(harness.TestCase):
                  "slhdsa.test", "-CAfile", self.ca.chain, "-brief", *how],
                 self.directory / f"client{number}.log", env=env)
 
-        clients = [client(0), client(1), client(2, "-quic", "-alpn", "h3"),
-                   client(3, "-quic", "-alpn", "h3")]
+        clients = [client(0), client(1, "-quic", "-alpn", "h3")]
         for c in clients:
             self.addCleanup(c.kill)
         waiting = "pqedge_slow_signatures_waiting"
@@ -128,9 +129,8 @@ class SlowSignatures(harness.TestCase):
         for http in harness.ALL_VERSIONS:
             self.assertEqual(edge.get("/", http=http)[0], 200)
         self.assertGreater(edge.metric(waiting), 0)
-        harness.wait_for(lambda: self.made(edge) == 4, "the signatures")
         for c in clients:
-            self.assertEqual(c.process.wait(harness.WAIT), 0, c.log())
+            self.assertEqual(c.process.wait(3 * harness.WAIT), 0, c.log())
             self.assertIn("Verification: OK", c.log())
             self.assertIn("CN=slhdsa.test", c.log().replace(" ", ""))
         # A client without that scheme cannot verify the certificate.
