@@ -13,20 +13,22 @@ import shutil
 import socket
 import threading
 import time
+import unittest
 
 import jsonschema
 
 import harness
 
+OPENSSL4 = harness.SOURCE / "build/openssl4/bin/openssl"  # tools/openssl4.sh puts it there
 SCHEMA = json.loads((harness.SOURCE / "docs/probe-report.schema.json").read_text())
 
 
 class SServer(harness.Process):
     """openssl s_server with a page of status, on a free port."""
 
-    def __init__(self, directory, certificate, *args):
+    def __init__(self, directory, certificate, *args, program="openssl"):
         self.port = harness.free_port()
-        super().__init__(["openssl", "s_server", "-accept", f"127.0.0.1:{self.port}", "-www",
+        super().__init__([program, "s_server", "-accept", f"127.0.0.1:{self.port}", "-www",
                           "-cert", certificate.chain, "-key", certificate.key, *args],
                          pathlib.Path(directory) / f"s_server-{self.port}.log")
         harness.wait_for(lambda: "ACCEPT" in self.log() or not self.alive(), "s_server")
@@ -139,8 +141,8 @@ class Probe(harness.TestCase):
         jsonschema.validate(report, SCHEMA)
         return report, errors
 
-    def s_server(self, *args, certificate=None):
-        server = SServer(self.directory, certificate or self.certificate, *args)
+    def s_server(self, *args, certificate=None, **kwargs):
+        server = SServer(self.directory, certificate or self.certificate, *args, **kwargs)
         self.addCleanup(server.kill)
         return server
 
@@ -275,6 +277,21 @@ class Probe(harness.TestCase):
             done = harness.run("openssl", "ocsp", *args)
             self.assertEqual(done.returncode, 0, done.stderr.decode())
         return d / "response.der"
+
+    @unittest.skipUnless(OPENSSL4.exists(), "no OpenSSL 4 here")
+    def test_encrypted_client_hello(self):
+        keys = self.directory / "ech.pem"
+        made = harness.run(OPENSSL4, "ech", "-public_name", "public.test", "-out", keys)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        c = self.certificate
+        server = self.s_server("-ech_key", keys, "-servername", "localhost", "-cert2", c.chain,
+                               "-key2", c.key, program=OPENSSL4)
+        report, _ = self.probe(server.port, "--no-quic")
+        self.assertTrue(report["ech"]["answered"]["result"])
+        self.assertEqual(report["ech"]["retry_configs"],
+                         [{"public_name": "public.test", "kem": 0x20}])  # RFC 9180 7.1: X25519
+        self.assertIn("curveSM2MLKEM768", self.groups(report))  # which the library here has not
+        self.assertEqual(report["grade"], "A")
 
     # ---- nginx and haproxy ----
 
