@@ -232,6 +232,14 @@ class Log:
                            "signature": base64.b64encode(signed).decode()}).encode()
 
 
+def check(directory, toml):
+    """(exit status, output) of `pqedge check` on a configuration."""
+    file = pathlib.Path(directory) / "checked.toml"
+    file.write_text(f'version = 1\n[[listener]]\naddress = "127.0.0.1:{harness.free_port()}"\n' + toml)
+    done = harness.run(harness.PQEDGE, "check", file)
+    return done.returncode, (done.stdout + done.stderr).decode()
+
+
 def recipe(page, replace):
     """The configurations in docs/recipes/PAGE.md, with other paths."""
     text = (harness.SOURCE / "docs" / "recipes" / f"{page}.md").read_text()
