@@ -1,6 +1,6 @@
 """TLS passed on by the name in its hello, over TCP (T13, P14; K2's and K5's kind: any cut of a hello)."""
 
-# ctest: timeout=120
+# ctest: timeout=240
 
 import contextlib
 import os

@@ -1,6 +1,6 @@
 """QUIC passed on by the name in its hello (T13, K26): any number and order of Initial packets."""
 
-# ctest: timeout=180
+# ctest: timeout=300
 
 import asyncio
 import contextlib
