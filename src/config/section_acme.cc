@@ -39,7 +39,7 @@ void read_acme(Table& t, acme::Settings& s) {
   s.present = !t.absent();
   t.read("directory", s.directory);
   t.read("email", s.email);
-  t.require("accept_terms", "write accept_terms = true when you have read the CA's terms of service");
+  t.require("accept_terms", "write accept_terms = true when you have read the CA's terms");
   t.read("accept_terms", s.accept_terms);
   t.require("storage", "name a folder for accounts and certificates");
   t.path("storage", s.storage);

@@ -26,8 +26,8 @@ class Attendant {
 
   const std::shared_ptr<const Settings>& settings() const { return settings_; }
 
-  // Does what is to be done; returns when it wants to be called again (monotonic), kNever: the entry
-  // is to be dropped.
+  // Does what is to be done; returns when it wants to be called again (monotonic). kNever: the
+  // entry is to be dropped.
   Nanos attend(Entry& entry);
 
  private:

@@ -173,7 +173,8 @@ Result<crypto::PemPair> make_challenge_certificate(const std::string& name,
   X509* x = certificate.get();
   const std::unique_ptr<X509_NAME, crypto::FreeWith<X509_NAME_free>> subject(X509_NAME_new());
   const bool made =
-      key != nullptr && x != nullptr && subject != nullptr && X509_set_version(x, X509_VERSION_3) == 1 &&
+      key != nullptr && x != nullptr && subject != nullptr &&
+      X509_set_version(x, X509_VERSION_3) == 1 &&
       ASN1_INTEGER_set(X509_get_serialNumber(x), 1) == 1 &&
       X509_gmtime_adj(X509_getm_notBefore(x), -kHour) != nullptr &&
       X509_gmtime_adj(X509_getm_notAfter(x), 24 * kHour) != nullptr &&

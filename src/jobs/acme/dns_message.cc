@@ -82,7 +82,7 @@ void append_tsig(Message& message, const Change& change, const Key& key) {
   out[11] = 1;  // one additional record (the count's low byte)
 }
 
-// ---- reading -------------------------------------------------------------------------------------
+// ---- reading ---------------------------------------------------------------------------------
 
 struct Reader {
   Bytes bytes;
@@ -131,7 +131,8 @@ struct Tsig {
 bool read_tsig_data(Reader r, Tsig& out) {
   const size_t name = r.at;
   if (!r.skip_name()) return false;
-  if (to_lower(as_text(r.bytes.subspan(name, r.at - name))) != encode_name(kAlgorithm)) return false;
+  const std::string algorithm = to_lower(as_text(r.bytes.subspan(name, r.at - name)));
+  if (algorithm != encode_name(kAlgorithm)) return false;
   if (!r.has(10)) return false;
   out.time = r.take48();
   out.fudge = r.take16();

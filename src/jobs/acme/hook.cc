@@ -54,8 +54,8 @@ std::vector<std::string> environment_with(const HookCall& call) {
   return out;
 }
 
-// In a process group of its own, so that all of it can be killed; with the signals that this process
-// blocks or ignores as a program expects them.
+// In a process group of its own, so that all of it can be killed; with the signals that this
+// process blocks or ignores as a program expects them.
 Result<pid_t> start(const HookCall& call, int output) {
   FileActions files;
   posix_spawn_file_actions_addopen(&files.value, 0, "/dev/null", O_RDONLY, 0);

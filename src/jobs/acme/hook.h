@@ -1,5 +1,5 @@
-// dns-01 by a command of the operator's: run without a shell, within a time limit, with what it needs
-// in its environment.
+// dns-01 by a command of the operator's: run without a shell, within a time limit, with what it
+// needs in its environment.
 #pragma once
 
 #include <atomic>

@@ -127,8 +127,8 @@ class Client final : public HttpClient {
     curl_off_t wait = 0;
     curl_easy_getinfo(curl_.get(), CURLINFO_RETRY_AFTER, &wait);
     if (wait > 0) {
-      answer_.retry_after = std::min(static_cast<Nanos>(std::min(wait, curl_off_t{86400})) * kSecond,
-                                     kMostRetryAfter);
+      const auto seconds = static_cast<Nanos>(std::min(wait, curl_off_t{86400}));
+      answer_.retry_after = std::min(seconds * kSecond, kMostRetryAfter);
     }
     return std::move(answer_);
   }

@@ -1,5 +1,5 @@
-// What an ACME server says (RFC 8555 7.1, RFC 9773 4.1), read from JSON that may hold anything: it is
-// bounded in size and depth, and every value is checked before it is used.
+// What an ACME server says (RFC 8555 7.1, RFC 9773 4.1), read from JSON that may hold anything: it
+// is bounded in size and depth, and every value is checked before it is used.
 #pragma once
 
 #include <cstdint>

@@ -22,10 +22,10 @@ class Responder {
 
 struct OrderRequest {
   std::vector<std::string> names;
-  std::string replaces;  // RFC 9773 5: the renewal ID of the certificate that it follows; may be empty
+  std::string replaces;  // RFC 9773 5: the renewal ID of its predecessor; may be empty
 };
-// Private key, certificate and intermediates in PEM, checked against the request. To be wiped by the
-// caller. Blocks for as long as the CA takes, within limits.
+// Private key, certificate and intermediates in PEM, checked against the request. To be wiped by
+// the caller. Blocks for as long as the CA takes, within limits.
 Outcome<std::string> obtain(Session& session, Responder& responder, const OrderRequest& request);
 
 }  // namespace pqedge::acme

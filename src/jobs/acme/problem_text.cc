@@ -35,9 +35,10 @@ std::string_view explain(std::string_view type) {
       {"connection", "the CA could not connect to the name for its check: is the name's address "
                      "right, and the port open to the world?"},
       {"dns", "the CA's DNS query failed: does the name exist?"},
-      {"externalAccountRequired", "the CA wants an account of its own first: set acme.eab_key_id and "
-                                  "acme.eab_key_file"},
-      {"incorrectResponse", "the CA's check got a wrong answer: does the name lead to this server?"},
+      {"externalAccountRequired",
+       "the CA wants an account of its own first: set acme.eab_key_id and acme.eab_key_file"},
+      {"incorrectResponse",
+       "the CA's check got a wrong answer: does the name lead to this server?"},
       {"invalidContact", "the CA does not take acme.email"},
       {"malformed", "the CA could not understand the request"},
       {"orderNotReady", "the order is not ready yet"},
@@ -65,7 +66,9 @@ std::string short_type(std::string_view type) {
 
 std::string problem_text(std::string_view type, std::string_view detail) {
   std::string out(explain(type));
-  if (!type.empty()) out += std::format("{}{}{}", out.empty() ? "" : " (", type, out.empty() ? "" : ")");
+  if (!type.empty()) {
+    out += out.empty() ? std::string(type) : std::format(" ({})", type);
+  }
   if (!detail.empty()) out += (out.empty() ? "" : ": ") + shown(detail, kMaxDetail);
   return out.empty() ? "without an explanation" : out;
 }

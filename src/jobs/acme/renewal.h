@@ -14,8 +14,8 @@ namespace pqedge::acme {
 double renewal_by_share(int64_t not_before, int64_t not_after, uint32_t percent_left,
                         double random);
 
-// A moment of the CA's window (RFC 9773 4.2); in the past: at once, but for a jitter that grows with
-// the lifetime up to a minute, since a CA that withdraws many says so to many.
+// A moment of the CA's window (RFC 9773 4.2); in the past: at once, but for a jitter that grows
+// with the lifetime up to a minute, since a CA that withdraws many says so to many.
 double renewal_by_window(const RenewalInfo& info, int64_t not_before, int64_t not_after, double now,
                          double random);
 

@@ -3,10 +3,8 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
-#include "base/counters.h"
 #include "jobs/acme/attendant.h"
 
 namespace pqedge::acme {
@@ -14,16 +12,6 @@ namespace {
 
 constexpr int kAttendants = 4;  // a CA that hangs with one order leaves room for others
 constexpr Nanos kMostSleep = 60 * kSecond;
-constexpr Nanos kAfterNoAnswer = 10 * kSecond;  // of the ask URL, before a name is asked about again
-
-// By OnDemandGate::Verdict.
-counters::Counter hellos(const char* verdict) {
-  return counters::Counter("pqedge_acme_on_demand_total",
-                           "Handshakes for a name without a certificate, by what became of them.",
-                           {{"verdict", verdict}});
-}
-const std::array kHellos = {hellos("waits"),  hellos("waits"),   hellos("bad name"),
-                            hellos("denied"), hellos("limited"), hellos("full")};
 
 std::chrono::nanoseconds until(Nanos when, Nanos now) {
   return std::chrono::nanoseconds(when <= now ? 0 : std::min(when - now, kMostSleep));
@@ -104,7 +92,8 @@ Result<Service::Changes> Service::configure(std::shared_ptr<const Settings> sett
       if (std::ranges::contains(entries, e)) continue;
       e->removed = true;
       if (!e->busy) forget(*e);
-      const bool stays = std::ranges::any_of(entries, [&](const auto& n) { return n->id == e->id; });
+      const bool stays =
+          std::ranges::any_of(entries, [&](const auto& other) { return other->id == e->id; });
       if (!stays) changes.gone.push_back(e->id);
     }
     entries_ = std::move(entries);
@@ -160,7 +149,7 @@ void Service::stop() {
   threads_.clear();
 }
 
-// ---- orders and renewals -------------------------------------------------------------------------
+// ---- orders and renewals ---------------------------------------------------------------------
 
 std::shared_ptr<Entry> Service::take_due(Nanos now, Nanos& next) const {
   std::shared_ptr<Entry> first;
@@ -218,95 +207,6 @@ void Service::settle(const std::shared_ptr<Entry>& entry, Nanos next) {
     } else if (had) {
       g->granted(entry->names.front());
     }
-  }
-}
-
-// ---- names that clients ask for ------------------------------------------------------------------
-
-std::shared_ptr<OnDemandGate> Service::gate() const {
-  const std::lock_guard lock(gate_mutex_);
-  return gate_;
-}
-
-void Service::count_names() const {
-  size_t names = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    names = static_cast<size_t>(std::ranges::count_if(entries_, [](const auto& e) { return e->on_demand; }));
-  }
-  if (const auto g = gate()) g->count_names(names);
-}
-
-bool Service::request(std::string_view host, OnDemandGate::Wake wake) {
-  if (!on_demand_.load(std::memory_order_relaxed)) return false;  // without a lock
-  const auto g = gate();
-  if (g == nullptr) return false;
-  const auto verdict = g->request(host, std::move(wake), monotonic_now());
-  kHellos[static_cast<size_t>(verdict)].add();
-  if (verdict != OnDemandGate::Verdict::waits && verdict != OnDemandGate::Verdict::ask) return false;
-  {
-    const std::lock_guard lock(gate_mutex_);
-    ++requests_;
-  }
-  asked_.notify_all();
-  return true;
-}
-
-void Service::add_asked(const std::string& name) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (auto known = find(entries_, name, true)) {
-      known->due = 0;
-    } else {
-      auto e = std::make_shared<Entry>();
-      e->id = id_of({name});
-      e->names = {name};
-      e->on_demand = true;
-      entries_.push_back(std::move(e));
-    }
-  }
-  count_names();
-  changed_.notify_one();
-}
-
-void Service::answer() {
-  while (!stop_.load(std::memory_order_relaxed)) {
-    OnDemandSettings settings;
-    std::shared_ptr<OnDemandGate> g;
-    std::string name;
-    {
-      std::unique_lock lock(gate_mutex_);
-      g = gate_;
-      settings = gate_settings_;
-      if (g != nullptr) name = g->next_question();
-      if (name.empty()) {
-        if (!stop_.load(std::memory_order_relaxed)) asked_.wait(lock);
-        continue;
-      }
-    }
-    switch (Asker(settings, stop_).ask(name)) {
-      case Permission::allowed: add_asked(name); break;
-      case Permission::denied: g->refused(name, monotonic_now() + settings.deny_for); break;
-      case Permission::unknown: g->refused(name, monotonic_now() + kAfterNoAnswer); break;
-    }
-  }
-}
-
-void Service::keep_time() {
-  std::shared_ptr<OnDemandGate> last;
-  std::unique_lock lock(gate_mutex_);
-  while (!stop_.load(std::memory_order_relaxed)) {
-    const auto g = gate_;
-    const uint64_t seen = requests_;
-    lock.unlock();
-    // Those of a gate that a reload took away have waited long enough.
-    if (last != nullptr && last != g) last->wake_late(kNever - 1);
-    last = g;
-    const Nanos now = monotonic_now();
-    const Nanos next = g == nullptr ? kNever : g->wake_late(now);
-    lock.lock();
-    if (stop_.load(std::memory_order_relaxed) || seen != requests_ || g != gate_) continue;
-    asked_.wait_for(lock, until(next, now));
   }
 }
 

@@ -29,8 +29,8 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   // What a configuration changes: certificates to be put into use by the caller (those of the
-  // storage, and those that there are none of yet), and ids that are no longer wanted. Settings that
-  // are not on() want none. Reads files; called by one thread.
+  // storage, and those that there are none of yet), and ids that are no longer wanted. Settings
+  // that are not on() want none. Reads files; called by one thread.
   struct Changes {
     std::vector<Stored> present;
     std::vector<std::string> gone;
@@ -40,7 +40,7 @@ class Service {
   // From here on the threads run. Before, nobody is called.
   void begin();
 
-  // A client asks for a name that no certificate covers. False: it will not get one now. Any thread.
+  // A client asks for a name that no certificate covers. False: it gets none now. Any thread.
   bool request(std::string_view host, OnDemandGate::Wake wake);
 
   void finish();  // begins nothing new, and does not wait
@@ -56,7 +56,8 @@ class Service {
   std::shared_ptr<Entry> take_due(Nanos now, Nanos& next) const;
   std::shared_ptr<OnDemandGate> gate() const;
   void count_names() const;
-  std::vector<std::shared_ptr<Entry>> wanted(const Settings& settings, const Storage& storage) const;
+  std::vector<std::shared_ptr<Entry>> wanted(const Settings& settings,
+                                             const Storage& storage) const;
 
   Host& host_;
   std::atomic<bool> stop_{false};

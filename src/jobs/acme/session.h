@@ -43,7 +43,7 @@ class Session {
   const std::atomic<bool>* stop_flag() const { return &stop_; }
   const Settings& settings() const { return settings_; }
 
-  // A signed request; badNonce is tried again (RFC 8555 6.5). Any status of 400 or more is a failure.
+  // A signed request; badNonce is tried again (RFC 8555 6.5). A status of 400 or more is a failure.
   Outcome<HttpAnswer> post(const std::string& url, const std::string& payload);
   Outcome<HttpAnswer> post_as_get(const std::string& url) { return post(url, {}); }
   // RFC 9773 4.1; no signature. Only where the directory names it.

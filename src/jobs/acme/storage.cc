@@ -37,8 +37,8 @@ Result<void> write_all(int fd, std::string_view text, const std::string& file) {
 
 // Without it, a crash could leave the old name although rename() had returned.
 void sync_folder_of(const std::string& file) {
-  const net::Fd folder(
-      ::open(std::filesystem::path(file).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::filesystem::path name = std::filesystem::path(file).parent_path();
+  const net::Fd folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder) ::fsync(folder.get());
 }
 

@@ -54,8 +54,8 @@ class Storage {
   std::string root_;
 };
 
-// A name for a file, from the names of a certificate: "www.example.org", and with a hash of all where
-// there are several: "example.org+3fa9c1d2e4b5a697".
+// A name for a file, from the names of a certificate: "www.example.org", and with a hash of all
+// where there are several: "example.org+3fa9c1d2e4b5a697".
 std::string id_of(const std::vector<std::string>& names);
 
 }  // namespace pqedge::acme

@@ -49,7 +49,7 @@ void check_directory_url(const Settings& s, Problems& out) {
     out.push_back({"acme.key_type",
                    std::format("{} is a kind of key that {} signs no certificate for",
                                in_quotes(to_text(s.key_type)), host),
-                   "public CAs may issue for RSA and ECDSA keys alone; a CA of your own may take it"});
+                   "public CAs issue for RSA and ECDSA keys alone; a CA of your own may take it"});
   }
 }
 
@@ -58,8 +58,8 @@ void check_account(const Settings& s, Problems& out) {
     out.push_back({"acme.accept_terms", "is not true",
                    "a CA makes an account only for who agrees to its terms of service"});
   }
-  if (!s.email.empty() &&
-      (s.email.find('@') == std::string::npos || s.email.find_first_of(" ,?\"\\") != s.email.npos)) {
+  const bool odd = s.email.find_first_of(" ,?\"\\") != s.email.npos;
+  if (!s.email.empty() && (odd || s.email.find('@') == s.email.npos)) {
     out.push_back({"acme.email", in_quotes(s.email) + " is not a mail address"});
   }
   if (s.eab_key_id.empty() != s.eab_key_file.empty()) {
@@ -79,7 +79,7 @@ void check_names(const CertificateSettings& c, const Settings& s, Problems& out)
     const std::string& name = c.names[i];
     if (!is_certificate_name(name)) {
       out.push_back({entry_key(key, i), in_quotes(name) + " is not a host name",
-                     "write \"www.example.com\" or \"*.example.com\"; CAs are asked for no others"});
+                     "write \"www.example.com\" or \"*.example.com\": CAs issue for no others"});
     } else if (name.starts_with("*.") && s.challenge != Challenge::dns_01) {
       out.push_back({entry_key(key, i), in_quotes(name) + " needs acme.challenge = \"dns-01\"",
                      "a CA checks a wildcard in the DNS alone"});
@@ -208,7 +208,8 @@ Problems check_files(const Settings& s) {
       out.push_back({"acme.storage", in_quotes(s.storage) + " cannot be written to"});
     }
   } else if (!std::filesystem::is_directory(std::filesystem::path(s.storage).parent_path(), code)) {
-    out.push_back({"acme.storage", in_quotes(s.storage) + " cannot be made: there is no folder above it",
+    out.push_back({"acme.storage",
+                   in_quotes(s.storage) + " cannot be made: there is no folder above it",
                    "create it"});
   }
   return out;
