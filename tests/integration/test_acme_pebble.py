@@ -101,7 +101,7 @@ class Pebble(harness.Process):
             env={**os.environ, "PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "50"})
         self.directory = f"https://localhost:{self.port}/dir"
         self.root = directory / f"{name}-root.pem"
-        harness.wait_for(self._listens, f"pebble\n{self.log()}")
+        harness.wait_for(self._listens, "pebble to listen", 3 * harness.WAIT)
 
     def _listens(self):
         if not self.alive():
@@ -117,8 +117,9 @@ class Pebble(harness.Process):
 
 
 class AcmePebble(harness.TestCase):
-    """pebble makes a client wait for a second here and there: all edges are started at once, each
-    with a pebble that looks at its ports, and each test waits for its own."""
+    """pebble makes a client wait for a second here and there: all edges are started at once, and
+    each test waits for its own. One pebble looks at http-01 on one edge and tls-alpn-01 on another;
+    a second wants accounts to be bound."""
 
     @classmethod
     def setUpClass(cls):
@@ -136,16 +137,22 @@ class AcmePebble(harness.TestCase):
         bound = {"externalAccountBindingRequired": True,
                  "externalAccountMACKeys": {"kid-1": HMAC_KEY}}
         scenarios = {
-            "http": (["a.test", "www.a.test"], "http-01", "", {}),
-            "alpn": (["b.test"], "tls-alpn-01", 'key_type = "rsa2048"', {}),
-            "update": (["u.dns.test", "*.u.dns.test"], "dns-01", cls.update(cls.secret), {}),
-            "wrong": (["w.dns.test"], "dns-01", cls.update(wrong), {}),
+            "http": (["a.test", "www.a.test"], "http-01", ""),
+            "alpn": (["b.test"], "tls-alpn-01", 'key_type = "rsa2048"'),
+            "update": (["u.dns.test", "*.u.dns.test"], "dns-01", cls.update(cls.secret)),
+            "wrong": (["w.dns.test"], "dns-01", cls.update(wrong)),
             "hook": (["h.dns.test"], "dns-01",
-                     f'[acme.dns]\nhook = ["{cls.write_hook()}", "--zone=x y"]\n', {}),
-            "unbound": (["e.test"], "http-01", "", bound),
+                     f'[acme.dns]\nhook = ["{cls.write_hook()}", "--zone=x y"]\n'),
+            "unbound": (["e.test"], "http-01", ""),
             "bound": (["e.test"], "http-01",
-                      f'eab_key_id = "kid-1"\neab_key_file = "{cls.eab_key}"', bound),
+                      f'eab_key_id = "kid-1"\neab_key_file = "{cls.eab_key}"'),
         }
+        cls.ports = {name: (harness.free_port(), harness.free_port()) for name in scenarios}
+        plain = Pebble(cls.shared, cls.knot, cls.ports["http"][0], cls.ports["alpn"][1])
+        cls.addClassCleanup(plain.kill)
+        strict = Pebble(cls.shared, cls.knot, cls.ports["bound"][0], 1, name="strict", **bound)
+        cls.addClassCleanup(strict.kill)
+        cls.pebbles = {name: strict if "bound" in name else plain for name in scenarios}
         with concurrent.futures.ThreadPoolExecutor() as pool:
             cls.running = dict(zip(scenarios, pool.map(
                 lambda item: cls.run_scenario(item[0], *item[1]), scenarios.items())))
@@ -176,12 +183,10 @@ END
         return hook
 
     @classmethod
-    def run_scenario(cls, name, names, challenge, rest, settings):
+    def run_scenario(cls, name, names, challenge, rest):
         directory = cls.shared / name
         directory.mkdir()
-        http_port, tls_port = harness.free_port(), harness.free_port()
-        pebble = Pebble(directory, cls.knot, http_port, tls_port, **settings)
-        cls.addClassCleanup(pebble.kill)
+        (http_port, tls_port), pebble = cls.ports[name], cls.pebbles[name]
         edge = harness.Edge(directory, f"""
 [[listener]]
 name = "tls"
