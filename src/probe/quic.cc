@@ -220,6 +220,7 @@ Result<void> QuicClient::write() {
 Result<void> QuicClient::receive() {
   std::array<uint8_t, 65536> buffer;
   while (!completed_) {
+    if (monotonic_now() >= deadline_) return explain(NGTCP2_ERR_HANDSHAKE_TIMEOUT);
     const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (size < 0 && errno == EAGAIN) return {};
     if (size < 0 && errno == EINTR) continue;

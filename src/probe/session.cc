@@ -68,7 +68,7 @@ std::string read_after(SSL* ssl, const Connection& connection, bool head,
   const Nanos patience = std::min(connection.deadline, monotonic_now() + kTicketPatience);
   const Nanos deadline = head ? connection.deadline : patience;
   std::array<char, 4096> buffer;
-  while (text.size() < kMaxHead && !text.contains("\r\n\r\n")) {
+  while (text.size() < kMaxHead && !text.contains("\r\n\r\n") && monotonic_now() < deadline) {
     if (!head && ticket != nullptr) break;
     crypto::clear_errors();
     size_t n = 0;

@@ -11,6 +11,7 @@ import re
 import select
 import shutil
 import socket
+import ssl
 import threading
 import time
 import unittest
@@ -483,6 +484,25 @@ frontend tls
 
         errors, _ = self.faulty(serve)
         self.assertIn("no answer in time", errors)
+
+    def test_a_server_that_talks_without_end(self):
+        # Application data from the handshake on, whatever is asked.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate.chain, self.certificate.key)
+        release = threading.Event()
+        self.addCleanup(release.set)
+
+        def serve(sock, number):
+            with context.wrap_socket(sock, server_side=True) as tls:
+                while not release.is_set():
+                    tls.sendall(b"x" * 16384)
+
+        backend = self.backend(serve)
+        began = time.monotonic()
+        report, _ = self.probe(backend.port, "--no-quic", timeout="1")
+        self.assertLess(time.monotonic() - began, 60 * harness.SLOW)
+        self.assertEqual(report["http"]["alt_svc"], "")
+        release.set()
 
     # ---- STARTTLS ----
 
