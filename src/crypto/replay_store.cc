@@ -66,8 +66,8 @@ void ReplayStore::Generation::clear() {
 ReplayStore::Verdict ReplayStore::use(const Id& ticket) {
   if (ticket == kFree) return Verdict::full;
   Shard& shard = shards_[word(ticket, 0) % kShards];
-  const Nanos now = clock_();
   const std::lock_guard lock(shard.mutex);
+  const Nanos now = clock_();  // within the lock: it never lies before shard.began
   if (now - shard.began >= kWindow) {
     // After two windows without a ticket both generations are over.
     if (now - shard.began >= 2 * kWindow) shard.present.clear();
