@@ -55,7 +55,7 @@ size_t names(const ServerIdSettings& server, Bytes id) {
 
 }  // namespace
 
-// ---- one passthrough -----------------------------------------------------------------------------
+// ---- one passthrough ----------------------------------------------------------------------------
 
 Passthrough::Passthrough(PassthroughSettings s, upstream::PoolSettings p,
                          upstream::Registry& registry)
@@ -124,7 +124,7 @@ void PassthroughLease::note_failure(Nanos now) {
   server_->count.connect_failures.add();
 }
 
-// ---- a listener's table --------------------------------------------------------------------------
+// ---- a listener's table -------------------------------------------------------------------------
 
 Result<PassthroughTable> PassthroughTable::compile(std::vector<PassthroughRef> entries) {
   PassthroughTable table;

@@ -39,11 +39,13 @@ TcpPassthrough::TcpPassthrough(Worker& worker, PassthroughRef passthrough, Clien
   count.bytes_in.add(hello_.size);
 }
 
-TcpPassthrough::~TcpPassthrough() { passthrough_->count(PassthroughTransport::tcp).open.subtract(); }
+TcpPassthrough::~TcpPassthrough() {
+  passthrough_->count(PassthroughTransport::tcp).open.subtract();
+}
 
 void TcpPassthrough::start() { connect(); }
 
-// ---- the server ----------------------------------------------------------------------------------
+// ---- the server ---------------------------------------------------------------------------------
 
 void TcpPassthrough::connect() {
   while (!finished_ && !try_server()) {
@@ -105,7 +107,7 @@ void TcpPassthrough::write_proxy_header() {
   server_.stream->write_copy(as_bytes(text));
 }
 
-// ---- bytes ---------------------------------------------------------------------------------------
+// ---- bytes --------------------------------------------------------------------------------------
 
 void TcpPassthrough::pump(Side& from) {
   if (!connected_ || from.ended || finished_) return;
@@ -155,7 +157,7 @@ void TcpPassthrough::room_at(Side& to) {
   finish_if_done();
 }
 
-// ---- the end -------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 // That peer has ended its direction: the other one is told once everything went on to it.
 void TcpPassthrough::end_of(Side& from) {

@@ -50,7 +50,7 @@ UdpFlow::~UdpFlow() {
   passthrough_->count(PassthroughTransport::udp).open.subtract();
 }
 
-// ---- the server ----------------------------------------------------------------------------------
+// ---- the server ---------------------------------------------------------------------------------
 
 Result<void> UdpFlow::begin(std::vector<KeptDatagram> first_flight) {
   first_flight_ = std::move(first_flight);
@@ -131,7 +131,7 @@ void UdpFlow::on_refused() {
   owner_.end(*this, why_);
 }
 
-// ---- from the client -----------------------------------------------------------------------------
+// ---- from the client ----------------------------------------------------------------------------
 
 void UdpFlow::note_client(const quic::ReceivedDatagram& datagram, bool proven) {
   last_ = owner_.worker().loop().now();
@@ -180,7 +180,7 @@ void UdpFlow::send(Bytes bytes, size_t segment, uint8_t ecn) {
   if (const int code = socket_->send(bytes, segment, ecn); code != 0) note_error(code);
 }
 
-// ---- from the server -----------------------------------------------------------------------------
+// ---- from the server ----------------------------------------------------------------------------
 
 void UdpFlow::on_events(uint32_t events) {
   if (events & kError) {
@@ -224,7 +224,7 @@ void UdpFlow::resume() {
   if (socket_) owner_.worker().loop().set_interest(socket_->fd(), *this, true);
 }
 
-// ---- time ----------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 void UdpFlow::arm() {
   if (refused_) return;

@@ -1,5 +1,5 @@
-// One QUIC connection that is passed on: datagrams between a client and one server. Nothing of it is
-// decrypted; what is known of it are addresses and the connection IDs of its long headers.
+// One QUIC connection that is passed on: datagrams between a client and one server. Nothing of it
+// is decrypted; what is known of it are addresses and the connection IDs of its long headers.
 #pragma once
 
 #include <memory>

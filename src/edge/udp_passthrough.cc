@@ -23,7 +23,7 @@ constexpr size_t kMaxRunSegments = 64;  // UDP_MAX_SEGMENTS of older kernels
 
 counters::Counter hellos(const char* outcome) {
   return counters::Counter("pqedge_passthrough_quic_hellos_total",
-                           "QUIC hellos read on listeners with a passthrough, by what came of them.",
+                           "QUIC hellos read on listeners with a passthrough, by outcome.",
                            {{"outcome", outcome}});
 }
 const counters::Counter kPassed = hellos("passed_on");
@@ -85,7 +85,7 @@ Nanos UdpPassthrough::half_open_time() const {
   return worker_.snapshot()->shared().settings.quic.handshake_timeout;
 }
 
-// ---- a datagram ----------------------------------------------------------------------------------
+// ---- a datagram ---------------------------------------------------------------------------------
 
 bool UdpPassthrough::take(const quic::ReceivedDatagram& datagram, Bytes id, bool handed_over) {
   const PathKey key(datagram.peer, datagram.local);
@@ -221,7 +221,7 @@ bool UdpPassthrough::take_initial(const quic::ReceivedDatagram& datagram, const 
   return true;
 }
 
-// ---- the decision --------------------------------------------------------------------------------
+// ---- the decision -------------------------------------------------------------------------------
 
 // `reader` may be the pending hello's. A hello that is malformed is left to the TLS stack, which
 // refuses it by the same reader.
@@ -269,7 +269,7 @@ void UdpPassthrough::begin_flow(PassthroughRef passthrough, std::string host,
   }
 }
 
-// ---- the flows -----------------------------------------------------------------------------------
+// ---- the flows ----------------------------------------------------------------------------------
 
 bool UdpPassthrough::room_for_flow(const PathKey& key) {
   size_t of_path = 0;
@@ -341,7 +341,7 @@ void UdpPassthrough::on_room() {
   while (!stalled_.empty()) stalled_.pop_front().resume();
 }
 
-// ---- time ----------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 void UdpPassthrough::expire() {
   kExpired.add(pending_.expire(worker_.loop().now()));

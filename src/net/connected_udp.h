@@ -20,8 +20,8 @@ class ConnectedUdp {
   const Address& local() const { return local_; }
 
   // Sends datagrams of `segment` bytes each, the last perhaps shorter, in one call where the kernel
-  // can (GSO). `ecn`: the two bits of the IP header. Returns 0, or the errno of the last one that was
-  // refused: it is lost then, as on any full path.
+  // can (GSO). `ecn`: the two bits of the IP header. Returns 0, or the errno of the last one that
+  // was refused: it is lost then, as on any full path.
   int send(Bytes bytes, size_t segment, uint8_t ecn);
   // One datagram of both parts. It may be fragmented where it is too long for the path.
   int send_joined(Bytes first, Bytes second, uint8_t ecn);

@@ -1,6 +1,6 @@
-// The reader of hellos in QUIC's Initial packets. The input is a row of pieces, each with its size in
-// two bytes before it. A piece whose size has its highest bit set holds frames, which are sealed into
-// a packet here (no fuzzer finds a valid tag); others are datagrams as they came.
+// The reader of hellos in QUIC's Initial packets. The input is a row of pieces, each with its size
+// in two bytes before it. A piece whose size has its highest bit set holds frames, which are sealed
+// into a packet here (no fuzzer finds a valid tag); others are datagrams as they came.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

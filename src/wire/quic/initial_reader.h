@@ -1,5 +1,5 @@
-// The ClientHello of a QUIC connection, read from the client's Initial packets by whoever sees them:
-// over several packets, in any order, doubled or overlapping.
+// The ClientHello of a QUIC connection, read from the client's Initial packets by whoever sees
+// them: over several packets, in any order, doubled or overlapping.
 #pragma once
 
 #include <cstddef>

@@ -193,7 +193,7 @@ TEST(InitialReader, RefusesWhatNoClientSends) {
   expect_broken(padded(hex("0800"), 64));                            // a STREAM frame
   expect_broken(hex("0600408000000000"));                            // cut short
   expect_broken(hex("06000000" "1c00000000"));                       // CONNECTION_CLOSE
-  expect_broken(hex("02000040ff000000"));                            // ACK ranges that are not there
+  expect_broken(hex("02000040ff000000"));                            // ACK ranges not there
 }
 
 // The same place with other bytes: who reads the packets in another order sees another hello.
