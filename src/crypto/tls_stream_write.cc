@@ -103,7 +103,8 @@ bool TlsStream::seal_one() {
   const Bytes plaintext = next_plaintext();
   clear_errors();
   size_t n = 0;
-  if (SSL_write_ex(ssl_.get(), plaintext.data(), plaintext.size(), &n) != 1) return false;
+  const auto seal = phase_ == Phase::early ? SSL_write_early_data : SSL_write_ex;
+  if (seal(ssl_.get(), plaintext.data(), plaintext.size(), &n) != 1) return false;
   queue_.consume(n);
   return true;
 }
@@ -115,11 +116,14 @@ bool TlsStream::seal_close() {
 }
 
 void TlsStream::send_queued() {
-  if (phase_ != Phase::open) return;
+  if (phase_ != Phase::open && phase_ != Phase::early) return;
   bool sealed = true;
   while (sealed && !socket_.blocked()) {
     while (sealed && !queue_.empty() && socket_.gathered() < burst_) sealed = seal_one();
-    if (sealed && queue_.empty() && output_ == Output::closing) sealed = seal_close();
+    // OpenSSL cannot say goodbye within a handshake: confirm() comes back to it.
+    if (sealed && queue_.empty() && output_ == Output::closing && phase_ == Phase::open) {
+      sealed = seal_close();
+    }
     if (!sealed) break;
     const RecordSocket::Sent sent = socket_.send_gathered();
     if (sent == RecordSocket::Sent::broken) break;
