@@ -12,9 +12,8 @@ namespace pqedge::crypto {
 namespace {
 
 // In the order of EarlyDataVerdict; `none` stands for what OpenSSL refused by itself.
-constexpr std::string_view kResults[] = {"other_session", "accepted", "off",
-                                         "client_auth",   "foreign_ticket",
-                                         "changed",       "replayed", "full"};
+constexpr std::string_view kResults[] = {"other_session",  "accepted", "off",      "client_auth",
+                                         "foreign_ticket", "changed",  "replayed", "full"};
 static_assert(std::size(kResults) == static_cast<size_t>(EarlyDataVerdict::full) + 1);
 
 struct EarlyDataCounters {
@@ -22,11 +21,9 @@ struct EarlyDataCounters {
   EarlyDataCounters() {
     for (const bool quic : {false, true}) {
       for (size_t i = 0; i < std::size(kResults); ++i) {
-        by_result[quic ? 1 : 0][i] =
-            counters::Counter("pqedge_tls_early_data_total",
-                              "TLS handshakes with early data, by what was said of it",
-                              {{"result", std::string(kResults[i])},
-                               {"transport", quic ? "quic" : "tcp"}});
+        by_result[quic ? 1 : 0][i] = counters::Counter(
+            "pqedge_tls_early_data_total", "TLS handshakes with early data, by what was said of it",
+            {{"result", std::string(kResults[i])}, {"transport", quic ? "quic" : "tcp"}});
       }
     }
   }

@@ -98,11 +98,11 @@ bool derive_key(Bytes secret, Bytes salt, std::string_view info, MutableBytes ou
   OSSL_PARAM params[5];
   OSSL_PARAM* p = params;
   *p++ = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0);
-  *p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY,
-                                           const_cast<uint8_t*>(secret.data()), secret.size());
+  *p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, const_cast<uint8_t*>(secret.data()),
+                                           secret.size());
   if (!salt.empty()) {
-    *p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT,
-                                             const_cast<uint8_t*>(salt.data()), salt.size());
+    *p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, const_cast<uint8_t*>(salt.data()),
+                                             salt.size());
   }
   *p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, const_cast<char*>(info.data()),
                                            info.size());
@@ -132,12 +132,10 @@ bool gcm_open(const uint8_t key[32], const uint8_t nonce[12], Bytes header, Byte
   uint8_t nothing[kGcmTagSize];
   int n = 0;
   const bool good =
-      context != nullptr &&
-      EVP_CipherInit_ex2(context.get(), gcm(), key, nonce, 0, nullptr) == 1 &&
+      context != nullptr && EVP_CipherInit_ex2(context.get(), gcm(), key, nonce, 0, nullptr) == 1 &&
       EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG, kGcmTagSize,
                           const_cast<uint8_t*>(tag.data())) == 1 &&
-      run(context.get(), header, text, out) &&
-      EVP_CipherFinal_ex(context.get(), nothing, &n) == 1;
+      run(context.get(), header, text, out) && EVP_CipherFinal_ex(context.get(), nothing, &n) == 1;
   if (!good && !text.empty()) OPENSSL_cleanse(out, text.size());
   return good;
 }

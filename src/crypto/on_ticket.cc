@@ -82,8 +82,8 @@ int open_ticket(SSL* ssl, TicketKeyRing& ring, const unsigned char* name, const 
     forget(found->key);
     return kTicketUnknown;
   }
-  const bool ok = start_cipher(cipher, found->key, kem.get(), iv, false) &&
-                  set_ticket_mac(mac, found->key);
+  const bool ok =
+      start_cipher(cipher, found->key, kem.get(), iv, false) && set_ticket_mac(mac, found->key);
   forget(found->key);
   if (!ok) return kTicketError;
   if (SessionState* state = session_of(ssl); state != nullptr) {
@@ -121,7 +121,8 @@ int on_new_ticket(SSL* ssl, void*) {
     std::ranges::copy(placeholder, data.begin() + size);
     size += placeholder.size();
   }
-  // What a resumed session brought along is replaced, and taken away where nothing is to be carried.
+  // What a resumed session brought along is replaced, and taken away where nothing is to be
+  // carried.
   return SSL_SESSION_set1_ticket_appdata(session, data.data(), size == 1 ? 0 : size);
 }
 

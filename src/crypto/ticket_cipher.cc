@@ -45,7 +45,8 @@ Sealer& self(void* context) { return *static_cast<Sealer*>(context); }
 // Null in `key` when the parameters name none. False: they cannot be read.
 bool find_kem(const OSSL_PARAM* params, EVP_PKEY*& key) {
   key = nullptr;
-  const OSSL_PARAM* p = params == nullptr ? nullptr : OSSL_PARAM_locate_const(params, kKemParameter);
+  const OSSL_PARAM* p =
+      params == nullptr ? nullptr : OSSL_PARAM_locate_const(params, kKemParameter);
   if (p == nullptr) return true;
   const void* value = nullptr;
   size_t size = 0;
@@ -84,8 +85,8 @@ bool pass(Sealer& s, uint8_t*& out, const uint8_t* in, size_t size) {
   return true;
 }
 
-int update(void* context, unsigned char* out, size_t* out_size, size_t room, const unsigned char* in,
-           size_t size) {
+int update(void* context, unsigned char* out, size_t* out_size, size_t room,
+           const unsigned char* in, size_t size) {
   Sealer& s = self(context);
   unsigned char* const begin = out;
   *out_size = 0;
@@ -147,7 +148,7 @@ int get_params(OSSL_PARAM params[]) {
   // A stream cipher as far as the library is concerned: no padding, and no tag of its doing. The
   // block's size is how much room it says there is at the end: that of the tag.
   return set(OSSL_CIPHER_PARAM_KEYLEN, kTicketKeySize) &&
-         set(OSSL_CIPHER_PARAM_IVLEN, kTicketNonceSize) && 
+         set(OSSL_CIPHER_PARAM_IVLEN, kTicketNonceSize) &&
          set(OSSL_CIPHER_PARAM_BLOCK_SIZE, kTicketTagSize) &&
          (mode == nullptr || OSSL_PARAM_set_uint(mode, EVP_CIPH_STREAM_CIPHER) == 1);
 }

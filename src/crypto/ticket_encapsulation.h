@@ -24,8 +24,8 @@ class TicketEncapsulation {
   TicketEncapsulation(const TicketEncapsulation&) = delete;
   TicketEncapsulation& operator=(const TicketEncapsulation&) = delete;
 
-  // `out` has room for two bytes more than the text; the tag is kept for take_tag(). False without a
-  // placeholder in the text.
+  // `out` has room for two bytes more than the text; the tag is kept for take_tag(). False without
+  // a placeholder in the text.
   bool seal(Bytes text, MutableBytes out, size_t& written);
   bool take_tag(MutableBytes out) const;
   // The tag is at the end of `sealed`. False: it was changed, or made for another key.

@@ -36,7 +36,7 @@ Result<void> read_whole(const std::string& file, size_t most, mode_t forbidden,
                         std::string_view advice, std::string& out) {
   // Not to wait for the writer of a FIFO.
   const net::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat info{};
+  struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0) return fail_errno(errno, "{}: cannot be read", file);
   if (!S_ISREG(info.st_mode)) return fail("{}: is not a file", file);
   if ((info.st_mode & forbidden) != 0) {
@@ -103,7 +103,8 @@ class TemporaryFile {
     if (fd < 0) return fail_errno(errno, "{}: cannot write beside it", file);
     return TemporaryFile(std::move(path), net::Fd(fd));
   }
-  TemporaryFile(TemporaryFile&& o) noexcept : path_(std::exchange(o.path_, {})), fd_(std::move(o.fd_)) {}
+  TemporaryFile(TemporaryFile&& o) noexcept
+      : path_(std::exchange(o.path_, {})), fd_(std::move(o.fd_)) {}
   ~TemporaryFile() {
     if (!path_.empty()) ::unlink(path_.c_str());
   }
@@ -117,8 +118,8 @@ class TemporaryFile {
     }
     if (::fsync(fd_.get()) != 0) return fail_errno(errno, "{}: cannot be written", path_);
     // link() does not replace what is there.
-    const int done = replace ? ::rename(path_.c_str(), file.c_str())
-                             : ::link(path_.c_str(), file.c_str());
+    const int done =
+        replace ? ::rename(path_.c_str(), file.c_str()) : ::link(path_.c_str(), file.c_str());
     if (done != 0) return fail_errno(errno, "{}: cannot be put in place", file);
     if (replace) path_.clear();
     sync_directory(file);
@@ -130,7 +131,8 @@ class TemporaryFile {
   // Without it a crash could bring the old name back.
   static void sync_directory(const std::string& file) {
     const std::string parent = std::filesystem::path(file).parent_path().string();
-    const net::Fd fd(::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const net::Fd fd(
+        ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd) ::fsync(fd.get());
   }
   std::string path_;
@@ -174,9 +176,10 @@ Result<KemKey> load_kem_private_key(const std::string& file, const std::string& 
   }
   if (!is_kem_key(key.get())) {
     const char* name = EVP_PKEY_get0_type_name(key.get());
-    return fail("{}: is a key of {}, not of ML-KEM-1024; make one: openssl genpkey -algorithm "
-                "ML-KEM-1024 -out FILE",
-                file, name == nullptr ? "another kind" : name);
+    return fail(
+        "{}: is a key of {}, not of ML-KEM-1024; make one: openssl genpkey -algorithm "
+        "ML-KEM-1024 -out FILE",
+        file, name == nullptr ? "another kind" : name);
   }
   EVP_PKEY_up_ref(key.get());
   return KemKey(key.get(), [](EVP_PKEY* k) { EVP_PKEY_free(k); });
@@ -191,7 +194,8 @@ Result<KemPublicKey> load_kem_public_key(const std::string& file) {
   KemPublicKey out;
   if (key == nullptr || !is_kem_key(key.get()) || !kem_public_bytes(key.get(), out)) {
     take_openssl_error();
-    return fail("{}: holds no ML-KEM-1024 public key in PEM (openssl pkey -in PRIVATE -pubout)", file);
+    return fail("{}: holds no ML-KEM-1024 public key in PEM (openssl pkey -in PRIVATE -pubout)",
+                file);
   }
   return out;
 }
@@ -205,12 +209,11 @@ Result<KemKey> make_kem_key_files(const std::string& file, const std::string& pa
   const BioPtr open(BIO_new(BIO_s_mem()));
   std::string& text = passphrase->text;
   const EVP_CIPHER* cipher = text.empty() ? nullptr : EVP_aes_256_cbc();
-  const bool made =
-      key != nullptr && secret != nullptr && open != nullptr &&
-      PEM_write_bio_PKCS8PrivateKey(secret.get(), key.get(), cipher,
-                                    text.empty() ? nullptr : text.data(),
-                                    static_cast<int>(text.size()), nullptr, nullptr) == 1 &&
-      PEM_write_bio_PUBKEY(open.get(), key.get()) == 1;
+  const bool made = key != nullptr && secret != nullptr && open != nullptr &&
+                    PEM_write_bio_PKCS8PrivateKey(
+                        secret.get(), key.get(), cipher, text.empty() ? nullptr : text.data(),
+                        static_cast<int>(text.size()), nullptr, nullptr) == 1 &&
+                    PEM_write_bio_PUBKEY(open.get(), key.get()) == 1;
   if (!made) return fail("no ML-KEM-1024 key can be made: {}", take_openssl_error());
   if (auto ok = write_new(file, bytes_of(secret.get()), false); !ok) {
     return std::unexpected(ok.error());

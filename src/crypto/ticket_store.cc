@@ -28,7 +28,8 @@ constexpr std::string_view kWrapInfo = "pqedge ticket store 1";
 constexpr uint8_t kWrapNonce[kNonceSize] = {};
 
 static_assert(kFixedHeader + kMaxRecipients * kRecipientSize + kMaxStoredKeys * kStoredKeySize +
-                  kGcmTagSize <= kMaxTicketStore);
+                  kGcmTagSize <=
+              kMaxTicketStore);
 
 using FileKey = std::array<uint8_t, kFileKeySize>;
 
@@ -62,8 +63,7 @@ bool unwrap(Bytes recipient, Bytes fixed, EVP_PKEY* private_key, Secrets& s) {
   const Bytes public_key = recipient.first(kKemPublicKeySize);
   const Bytes ciphertext = recipient.subspan(kKemPublicKeySize, kKemCiphertextSize);
   const Bytes wrapped = recipient.subspan(kKemPublicKeySize + kKemCiphertextSize);
-  return kem_decapsulate(private_key, ciphertext.data(), s.shared) &&
-         wrapping_key(s, public_key) &&
+  return kem_decapsulate(private_key, ciphertext.data(), s.shared) && wrapping_key(s, public_key) &&
          gcm_open(s.wrapping.data(), kWrapNonce, fixed, wrapped, s.file.data());
 }
 
@@ -128,9 +128,10 @@ Result<TicketStore> open_ticket_store(Bytes sealed, EVP_PKEY* private_key) {
   const Bytes list = sealed.subspan(kFixedHeader, header - kFixedHeader);
   const Bytes recipient = find_recipient(list, ours);
   if (recipient.empty()) {
-    return fail("is not for this machine: none of its {} recipients is the public key of the "
-                "private key",
-                recipients);
+    return fail(
+        "is not for this machine: none of its {} recipients is the public key of the "
+        "private key",
+        recipients);
   }
   Secrets s;
   TicketStore store;
@@ -185,8 +186,7 @@ Result<std::vector<uint8_t>> seal_ticket_store(const TicketStore& store) {
   std::vector<uint8_t> text(store.keys.size() * kStoredKeySize);
   uint8_t* end = text.data();
   for (const TicketKey& key : store.keys) end = store_key(key, end);
-  const bool sealed =
-      gcm_seal(s.file.data(), fixed.data() + 12, Bytes(out).first(header), text, p);
+  const bool sealed = gcm_seal(s.file.data(), fixed.data() + 12, Bytes(out).first(header), text, p);
   OPENSSL_cleanse(text.data(), text.size());
   if (!sealed) return library_failed("cannot seal");
   return out;

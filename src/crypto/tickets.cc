@@ -46,15 +46,15 @@ void TicketKeyRing::clear() {
   keys_.clear();
 }
 
-// Makes a new key when the newest is old, and forgets those whose last ticket has expired. Keys of a
-// store come and go with it.
+// Makes a new key when the newest is old, and forgets those whose last ticket has expired. Keys of
+// a store come and go with it.
 void TicketKeyRing::roll(Nanos now) {
   if (shared_) return;
   if (keys_.capacity() <= kMaxKeys) {
     keys_.reserve(2 * kMaxKeys);  // never moved after: no copies left in memory
   }
-  while (!keys_.empty() && (now - keys_.back().key.created >= lifetime_ + lifetime_ / 2 ||
-                            keys_.size() > kMaxKeys)) {
+  while (!keys_.empty() &&
+         (now - keys_.back().key.created >= lifetime_ + lifetime_ / 2 || keys_.size() > kMaxKeys)) {
     forget(keys_.back().key);
     keys_.pop_back();
   }

@@ -1,8 +1,8 @@
 // Early data on a stream: from the first of it to the client's Finished.
 //
-// All that comes is taken out of the records at once, whether the handler reads or not: the Finished
-// lies behind it, and until it has come some requests wait (RFC 8470 3). What OpenSSL hands out is
-// bounded by the size that the ticket allowed.
+// All that comes is taken out of the records at once, whether the handler reads or not: the
+// Finished lies behind it, and until it has come some requests wait (RFC 8470 3). What OpenSSL
+// hands out is bounded by the size that the ticket allowed.
 #include <algorithm>
 #include <cstring>
 #include <memory>

@@ -16,8 +16,9 @@ const counters::Counter kLoads("pqedge_ticket_key_loads_total",
                                "Ticket keys taken from their store.");
 const counters::Counter kRotations("pqedge_ticket_key_rotations_total",
                                    "Ticket keys that this process added to their store.");
-const counters::Counter kErrors("pqedge_ticket_key_errors_total",
-                                "Times that the store of ticket keys could not be read or written.");
+const counters::Counter kErrors(
+    "pqedge_ticket_key_errors_total",
+    "Times that the store of ticket keys could not be read or written.");
 
 // Beyond it somebody has forgotten to rotate.
 constexpr Nanos kOld = 3 * 86'400 * kSecond;
@@ -36,7 +37,7 @@ Result<TicketKeyKeeper::Loaded> TicketKeyKeeper::load(const crypto::TicketKeySet
   auto key = crypto::load_kem_private_key(settings.private_key_file, settings.passphrase_file);
   if (!key) return fail("tls.ticket_keys.private_key: {}", key.error().message);
   loaded.private_key = std::move(*key);
-  struct stat info{};
+  struct stat info {};
   // Before it is read: a change meanwhile is seen later.
   if (::stat(settings.store_file.c_str(), &info) == 0) {
     loaded.modified = info.st_mtim;
@@ -59,7 +60,8 @@ void TicketKeyKeeper::apply(Loaded loaded, Nanos lifetime) {
   }
   take(std::move(in_use_.store));
   if (const Nanos now = wall_now(); now > newest_ && now - newest_ > kOld) {
-    log::warning("tickets", "{}: the newest key is {} days old; rotate it: pqedge ticket-keys rotate",
+    log::warning("tickets",
+                 "{}: the newest key is {} days old; rotate it: pqedge ticket-keys rotate",
                  in_use_.settings.store_file, (now - newest_) / (86'400 * kSecond));
   }
   timer_.arm(loop_, in_use_.settings.poll);
@@ -89,7 +91,7 @@ bool TicketKeyKeeper::changed(const struct stat& info) const {
 void TicketKeyKeeper::look() {
   timer_.arm(loop_, in_use_.settings.poll);
   const std::string& file = in_use_.settings.store_file;
-  struct stat info{};
+  struct stat info {};
   if (::stat(file.c_str(), &info) != 0) {
     const int code = errno;
     complain(std::format("{}: {}", file, std::generic_category().message(code)));
@@ -131,7 +133,7 @@ Result<void> TicketKeyKeeper::rotate() {
     if (auto saved = crypto::save_ticket_store(file, *store); !saved) return saved;
     kRotations.add();
   }
-  struct stat info{};
+  struct stat info {};
   if (::stat(file.c_str(), &info) == 0) {
     in_use_.inode = info.st_ino;
     in_use_.modified = info.st_mtim;

@@ -1,5 +1,5 @@
-// A store of ticket keys: any bytes, under a key that is always the same. What opens is sealed again
-// and opens as the same.
+// A store of ticket keys: any bytes, under a key that is always the same. What opens is sealed
+// again and opens as the same.
 #include <cstdint>
 #include <cstdlib>
 
@@ -28,7 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   if (opened->keys.empty() || opened->keys.size() > crypto::kMaxStoredKeys) std::abort();
-  if (opened->recipients.empty() || opened->recipients.size() > crypto::kMaxRecipients) std::abort();
+  if (opened->recipients.empty() || opened->recipients.size() > crypto::kMaxRecipients)
+    std::abort();
   const auto sealed = crypto::seal_ticket_store(*opened);
   if (!sealed) return 0;  // a recipient's public key is none (FIPS 203 7.2)
   const auto again = crypto::open_ticket_store(*sealed, private_key());

@@ -77,7 +77,8 @@ TicketKeysCommand::TicketKeysCommand(CLI::App& app)
 
 void TicketKeysCommand::add_files(CLI::App* command) {
   command->add_option("--store", store_, "The file of the keys.")->required();
-  command->add_option("--private-key", private_key_, "This machine's private key (PEM, ML-KEM-1024).")
+  command
+      ->add_option("--private-key", private_key_, "This machine's private key (PEM, ML-KEM-1024).")
       ->required();
   command->add_option("--passphrase-file", passphrase_file_, "Its passphrase, if it has one.");
 }
@@ -101,7 +102,8 @@ int TicketKeysCommand::init() const {
   if (!key) return complain(key.error().message);
   crypto::TicketStore store;
   crypto::KemPublicKey ours;
-  if (!crypto::kem_public_bytes(key->get(), ours)) return complain("the private key cannot be used");
+  if (!crypto::kem_public_bytes(key->get(), ours))
+    return complain("the private key cannot be used");
   store.recipients.push_back(ours);
   if (auto ok = add_recipients(store, recipients_); !ok) return complain(ok.error().message);
   crypto::add_next_key(store, wall_now(), 1);

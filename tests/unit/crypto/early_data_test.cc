@@ -227,9 +227,9 @@ TEST_F(EarlyData, MoreThanAllowedEndsTheConnection) {
   ASSERT_TRUE(send_early(pair, std::string(1000, 'a')));
   ASSERT_TRUE(send_early(pair, std::string(1000, 'b')));
   pair.client->send_out();
-  ASSERT_TRUE(pair.run([&] {
-    return !pair.server->stream_error.empty() || !pair.server->handshake_error.empty();
-  }, false));
+  ASSERT_TRUE(pair.run(
+      [&] { return !pair.server->stream_error.empty() || !pair.server->handshake_error.empty(); },
+      false));
   EXPECT_LE(pair.server->received.size(), 1024u);
 }
 

@@ -24,8 +24,10 @@ ReplayStore::Id ticket(uint64_t number) {
 
 TEST(ReplayStore, TakesATicketOnce) {
   ReplayStore store(1000, &test_clock);
-  for (uint64_t i = 0; i < 300; ++i) EXPECT_EQ(store.use(ticket(i)), ReplayStore::Verdict::fresh) << i;
-  for (uint64_t i = 0; i < 300; ++i) EXPECT_EQ(store.use(ticket(i)), ReplayStore::Verdict::used) << i;
+  for (uint64_t i = 0; i < 300; ++i)
+    EXPECT_EQ(store.use(ticket(i)), ReplayStore::Verdict::fresh) << i;
+  for (uint64_t i = 0; i < 300; ++i)
+    EXPECT_EQ(store.use(ticket(i)), ReplayStore::Verdict::used) << i;
 }
 
 TEST(ReplayStore, RemembersForAWindowAtLeast) {
@@ -70,7 +72,8 @@ TEST(ReplayStore, RefusesWhenItIsFullAndHasRoomAgainLater) {
 TEST(ReplayStore, HoldsWhatItSays) {
   ReplayStore store(131'072, &test_clock);
   size_t fresh = 0;
-  for (uint64_t i = 0; i < 131'072; ++i) fresh += store.use(ticket(i)) == ReplayStore::Verdict::fresh;
+  for (uint64_t i = 0; i < 131'072; ++i)
+    fresh += store.use(ticket(i)) == ReplayStore::Verdict::fresh;
   EXPECT_EQ(fresh, 131'072u);
 }
 
@@ -89,9 +92,7 @@ TEST(ReplayStore, OneOfManyThreadsWins) {
   EXPECT_EQ(wins, 20'000u);
 }
 
-TEST(ReplayStore, TwoStoresHaveTwoNames) {
-  EXPECT_NE(ReplayStore(64).id(), ReplayStore(64).id());
-}
+TEST(ReplayStore, TwoStoresHaveTwoNames) { EXPECT_NE(ReplayStore(64).id(), ReplayStore(64).id()); }
 
 }  // namespace
 }  // namespace pqedge::crypto

@@ -57,7 +57,8 @@ const std::string kPlain15 = from_hex(
     "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b5"
     "25b16aedf5aa0de657ba637b391aafd255");
 const std::string kSealed15 = from_hex(
-    "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838"
+    "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b10568288"
+    "38"
     "c5f61e6393ba7a0abcc9f662898015ad"
     "b094dac5d93471bdec1a502270e3cc6c");
 
@@ -93,7 +94,8 @@ std::string apply_kem(bool seal, EVP_PKEY* kem, const std::string& key, const st
   std::vector<unsigned char> out(text.size() + 32);  // the room that OpenSSL leaves
   int n = 0;
   int last = 0;
-  if (EVP_CipherUpdate(context.get(), out.data(), &n, raw(text), static_cast<int>(text.size())) != 1 ||
+  if (EVP_CipherUpdate(context.get(), out.data(), &n, raw(text), static_cast<int>(text.size())) !=
+          1 ||
       EVP_CipherFinal_ex(context.get(), out.data() + n, &last) != 1) {
     return {};
   }
@@ -109,9 +111,8 @@ std::string placeholder() {
 TEST(TicketCipher, AnEncapsulationTakesThePlaceOfItsPlaceholder) {
   const KemKey kem = kem_generate();
   ASSERT_NE(kem, nullptr);
-  for (const std::string& text :
-       {placeholder(), "before" + placeholder(), placeholder() + "behind",
-        std::string(700, 'a') + placeholder() + std::string(40, 'b')}) {
+  for (const std::string& text : {placeholder(), "before" + placeholder(), placeholder() + "behind",
+                                  std::string(700, 'a') + placeholder() + std::string(40, 'b')}) {
     const std::string sealed = apply_kem(true, kem.get(), kKey15, kNonce15, text);
     EXPECT_EQ(sealed.size(), text.size() + 2 + kTicketTagSize);
     EXPECT_EQ(sealed.find("pqedge"), std::string::npos);
@@ -135,7 +136,8 @@ TEST(TicketCipher, AnEncapsulationForAnotherKeyOpensNothing) {
     changed[at] = static_cast<char>(changed[at] ^ 1);
     EXPECT_EQ(apply_kem(false, kem.get(), kKey15, kNonce15, changed), "") << at;
   }
-  for (const size_t size : {size_t{0}, size_t{1567}, size_t{1568}, size_t{1585}, sealed.size() - 1}) {
+  for (const size_t size :
+       {size_t{0}, size_t{1567}, size_t{1568}, size_t{1585}, sealed.size() - 1}) {
     EXPECT_EQ(apply_kem(false, kem.get(), kKey15, kNonce15, sealed.substr(0, size)), "") << size;
   }
 }
