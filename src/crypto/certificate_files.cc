@@ -93,7 +93,9 @@ Result<Certificate> load_certificate(const CertificateFiles& files,
 FileStamp stamp_of(const std::string& path) {
   struct stat st{};
   if (stat(path.c_str(), &st) != 0) return {};
-  const auto nanos = [](const timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
+  const auto nanos = [](const timespec& t) {
+    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+  };
   return {st.st_dev, st.st_ino, nanos(st.st_mtim), nanos(st.st_ctim), st.st_size};
 }
 

@@ -30,8 +30,8 @@ uint32_t category(const EVP_PKEY* key) {
   return bits >= 256 ? 5 : bits >= 192 ? 3 : 1;
 }
 
-// Post-quantum before classical. Among the former by category, of the same one the faster. Among the
-// latter elliptic curves before RSA, which is there for clients without them; then by strength.
+// Post-quantum before classical. Among the former by category, of the same one the faster. Among
+// the latter elliptic curves before RSA, which is there for clients without them; then by strength.
 uint32_t rank_of(const EVP_PKEY* key, bool slow) {
   constexpr uint32_t kPostQuantum = 3'000'000;
   constexpr uint32_t kElliptic = 2'000'000;
