@@ -231,6 +231,12 @@ class Acme(harness.TestCase):
         edge = self.start()
         self.wait_log(edge, "a.test: the CA's check failed: the CA's check got a wrong answer")
         self.wait_log(edge, "(incorrectResponse): the answer was another")
+        # It is tried again, not only when there is a certificate to be renewed.
+        self.wait_log(edge, "a.test: no certificate", 3)
+        del self.ca._look
+        self.ca.http_port = self.http_port
+        self.wait_served(edge, "a.test", 0)
+        harness.wait_for(lambda: edge.metric("pqedge_acme_failing") == 0, "the end of the alarm")
 
     def test_processes_share_a_folder(self):
         self.ca.http_port = None  # only one of them has the port

@@ -120,8 +120,9 @@ void Attendant::poll_window(Entry& entry) {
 
 Nanos Attendant::next_look(const Entry& entry) const {
   const Nanos now = monotonic_now();
-  Nanos next = now + kLook;
+  Nanos next = now;  // without a certificate: as soon as it may be tried again
   if (entry.validity) {
+    next += kLook;
     const double seconds = std::clamp(due_at(entry) - wall_seconds(), 0.0, 60.0);
     next = std::min(next, now + static_cast<Nanos>(seconds * static_cast<double>(kSecond)));
     next = std::min(next, std::max(entry.next_poll, now));
