@@ -220,8 +220,11 @@ retry_max = "1s"
 
     def issued(self, name):
         edge = self.running[name]
-        harness.wait_for(lambda: edge.metric('pqedge_acme_orders_total{result="issued"') >= 1,
-                         f"a certificate\n{edge.log()[-3000:]}")
+        try:
+            harness.wait_for(lambda: edge.metric('pqedge_acme_orders_total{result="issued"') >= 1,
+                             "a certificate")
+        except AssertionError as e:
+            raise AssertionError(f"{e}\n{edge.log()[-3000:]}") from None
         self.assertNotIn(SECRET, edge.log())
         self.assertNotIn(HMAC_KEY, edge.log())
         self.assertNotIn("PRIVATE", edge.log())
