@@ -116,6 +116,12 @@ int on_early_data(SSL* ssl, void*) {
   return verdict == EarlyDataVerdict::accepted ? 1 : 0;
 }
 
+int do_handshake(SSL* ssl) {
+  int result = SSL_do_handshake(ssl);
+  if (result == 1 && SSL_get_state(ssl) == TLS_ST_EARLY_DATA) result = SSL_do_handshake(ssl);
+  return result;
+}
+
 void note_early_data(SSL* ssl, const SessionState& state, net::ConnectionFacts& facts) {
   const int status = SSL_get_early_data_status(ssl);
   facts.early_data = status == SSL_EARLY_DATA_ACCEPTED;

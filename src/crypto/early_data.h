@@ -29,6 +29,10 @@ bool set_early_data(SSL_CTX* context, const Policy& policy, bool quic);
 // within ten seconds. Counts what it says.
 int on_early_data(SSL* ssl, void*);
 
+// SSL_do_handshake() for what never calls SSL_read_early_data(): on QUIC, with early data allowed and
+// none accepted, OpenSSL says once that it is done before the client's Finished has come.
+int do_handshake(SSL* ssl);
+
 // Once the handshake has completed: into `facts` whether early data was accepted or refused; counts
 // what never got as far as on_early_data().
 void note_early_data(SSL* ssl, const SessionState& state, net::ConnectionFacts& facts);

@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 
 #include "crypto/callbacks.h"
+#include "crypto/early_data.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -28,7 +29,7 @@ HandshakeStep::HandshakeStep(SslPtr ssl, const SessionState& session,
 
 void HandshakeStep::run() {
   ERR_clear_error();
-  const int result = SSL_do_handshake(ssl_.get());
+  const int result = do_handshake(ssl_.get());
   error_ = SSL_get_error(ssl_.get(), result);
   // A thread's errors are its own: they are carried over.
   while (const unsigned long code = ERR_get_error()) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "crypto/early_data.h"
 #include "crypto/handshake_step.h"
 
 namespace pqedge::quic {
@@ -95,7 +96,7 @@ int TlsSession::advance() {
   // A packet that could not be decrypted may have left an error, which TLS would take for its own.
   ERR_clear_error();
   if (ngtcp2_conn_get_handshake_completed(*conn_) == 0) {
-    const int result = SSL_do_handshake(ssl);
+    const int result = crypto::do_handshake(ssl);
     if (result <= 0) {
       switch (SSL_get_error(ssl, result)) {
         case SSL_ERROR_WANT_READ:
