@@ -101,7 +101,11 @@ class Pebble(harness.Process):
             env={**os.environ, "PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "50"})
         self.directory = f"https://localhost:{self.port}/dir"
         self.root = directory / f"{name}-root.pem"
-        harness.wait_for(self._listens, "pebble to listen", 3 * harness.WAIT)
+        try:
+            harness.wait_for(self._listens, "pebble to listen", 3 * harness.WAIT)
+        except AssertionError:
+            self.kill()
+            raise
 
     def _listens(self):
         if not self.alive():
