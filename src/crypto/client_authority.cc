@@ -50,7 +50,8 @@ BioPtr memory(std::string_view bytes) {
 // Whether PEM_read_bio_...() ended because nothing is left.
 bool at_end() {
   const unsigned long error = ERR_peek_last_error();
-  const bool end = ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+  const bool end =
+      ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
   if (end) ERR_clear_error();
   return end;
 }

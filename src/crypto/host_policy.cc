@@ -15,11 +15,13 @@ namespace {
 // All that a client is held to, in one text.
 std::string canonical_text(const HostPolicy& policy) {
   const TlsSettings& s = policy.settings;
-  return std::format("version {}\ngroups {}\nciphers {}\nsignatures {}\nclassical {} {}\nclients {}\n",
-                     policy.lists.min_version, policy.lists.groups, policy.lists.ciphers,
-                     policy.lists.signature_algorithms, static_cast<int>(s.downgraded_clients),
-                     static_cast<int>(s.classical_clients),
-                     policy.authority == nullptr ? "off" : to_hex(as_bytes(policy.authority->digest())));
+  const ClientAuthority* clients = policy.authority.get();
+  return std::format(
+      "version {}\ngroups {}\nciphers {}\nsignatures {}\nclassical {} {}\nclients {}\n",
+      policy.lists.min_version, policy.lists.groups, policy.lists.ciphers,
+      policy.lists.signature_algorithms, static_cast<int>(s.downgraded_clients),
+      static_cast<int>(s.classical_clients),
+      clients == nullptr ? "off" : to_hex(as_bytes(clients->digest())));
 }
 
 bool set_fingerprint(HostPolicy& policy) {
@@ -37,7 +39,8 @@ bool set_fingerprint(HostPolicy& policy) {
   return true;
 }
 
-Result<std::shared_ptr<const HostPolicy>> make_policy(std::string name, const TlsSettings& settings) {
+Result<std::shared_ptr<const HostPolicy>> make_policy(std::string name,
+                                                      const TlsSettings& settings) {
   auto policy = std::make_shared<HostPolicy>();
   policy->name = std::move(name);
   policy->settings = settings;
@@ -132,7 +135,8 @@ bool PolicySet::knows(uint64_t fingerprint) const {
 bool PolicySet::serves(const net::ConnectionFacts& facts, std::string_view host) const {
   const HostPolicy& wanted = find(host);
   // However the handshake came to its end: without the certificate there is no request.
-  const bool required = wanted.authority != nullptr && wanted.authority->mode() == ClientAuth::required;
+  const bool required =
+      wanted.authority != nullptr && wanted.authority->mode() == ClientAuth::required;
   if (required && (facts.client == nullptr || !facts.client->verified)) return false;
   if (facts.policy == wanted.fingerprint) return true;
   if (knows(facts.policy) || wanted.authority != nullptr || facts.client_asked) return false;

@@ -132,7 +132,9 @@ bool TlsClientStream::expect_name() {
   if (name.empty() && options_.address.is_ip()) name = options_.address.ip();
   if (name.empty()) return !s.verify;
   X509_VERIFY_PARAM* param = SSL_get0_param(ssl_.get());
-  if (net::Address::from_ip(name, 0)) return X509_VERIFY_PARAM_set1_ip_asc(param, name.c_str()) == 1;
+  if (net::Address::from_ip(name, 0)) {
+    return X509_VERIFY_PARAM_set1_ip_asc(param, name.c_str()) == 1;
+  }
   // RFC 9525 6.3: a wildcard is a whole label, and the common name is no name.
   SSL_set_hostflags(ssl_.get(),
                     X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);

@@ -36,7 +36,9 @@ bool takes_client(const route::RouteSettings& route, const net::ConnectionFacts&
   const net::ClientCertificate* client = facts.client.get();
   if (!facts.secure() || !facts.client_asked || client == nullptr) return false;
   // A fingerprint names one certificate, whoever issued it; its key was proven in the handshake.
-  const auto has_fingerprint = [&](const std::string& f) { return iequals(f, client->fingerprint); };
+  const auto has_fingerprint = [&](const std::string& wanted) {
+    return iequals(wanted, client->fingerprint);
+  };
   if (std::ranges::any_of(route.client_fingerprints, has_fingerprint)) return true;
   if (!client->verified) return false;
   const bool by_list = !route.client_subjects.empty() || !route.client_names.empty() ||

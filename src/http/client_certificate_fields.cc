@@ -34,8 +34,7 @@ bool ClientCertificateFields::is_one(std::string_view name) const {
   });
 }
 
-// The texts live as long as the connection; those that the request outlives it with do not: they are
-// copied.
+// The texts live as long as the connection; the request may live longer: they are copied.
 void add_client_certificate_fields(Request& request, const net::ConnectionFacts& facts,
                                    const ClientCertificateFields& names) {
   if (!facts.client_asked) return;

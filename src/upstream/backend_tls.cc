@@ -22,11 +22,12 @@ void TlsCounters::count(const ServerState& server, const crypto::BackendTlsFacts
 
 void note_tls_failure(ServerState& server, crypto::BackendFault fault, std::string_view why,
                       Nanos now) {
-  counters::Counter("pqedge_backend_tls_failures_total", "TLS handshakes with backends that failed.",
-                    {{"pool", server.pool},
-                     {"reason", std::string(crypto::label(fault))},
-                     {"server", server.name}})
-      .add();
+  const counters::Counter failures("pqedge_backend_tls_failures_total",
+                                   "TLS handshakes with backends that failed.",
+                                   {{"pool", server.pool},
+                                    {"reason", std::string(crypto::label(fault))},
+                                    {"server", server.name}});
+  failures.add();
   std::atomic<Nanos>& warned = server.tls_warned[static_cast<size_t>(fault)];
   Nanos last = warned.load(std::memory_order_relaxed);
   if (last != 0 && now - last < kSecond) return;
