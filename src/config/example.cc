@@ -51,6 +51,7 @@ client_auth = "off"                    # or "optional", "required", "request_any
 client_depth = 3                       # intermediates
 client_max_chain = "64KiB"
 client_ca_names = true                 # told to clients
+watch_certificates = true              # read again when their files change
 strict_key_files = false               # true: a key's file must have mode 0600 or less
 session_tickets = true
 ticket_lifetime = "2h"
@@ -107,6 +108,12 @@ default = true                                    # served when no name matches
 [[certificate]]                                   # obtained by [acme]
 names = ["old.example.com"]
 acme = true
+
+[signing]                                         # slow signatures, beside the workers
+threads = 2                            # 0: the workers sign themselves
+queue = 256
+share = 8                              # of one client address
+deadline = "2s"
 
 [acme]
 directory = "https://acme-v02.api.letsencrypt.org/directory"

@@ -79,7 +79,7 @@ TEST(Config, ReadsEveryKeyIntoItsSetting) {
   EXPECT_EQ(e.tls.ciphers.size(), 3u);
   EXPECT_EQ(e.tls.signature_algorithms.size(), 2u);
   EXPECT_EQ(e.tls.ticket_lifetime, 7200 * kSecond);
-  ASSERT_EQ(e.tls.certificates.size(), 1u);
+  ASSERT_EQ(e.tls.certificates.size(), 2u);
   EXPECT_EQ(e.tls.certificates[0].chain_file, "/etc/pqedge/certificates/www.example.com.pem");
   EXPECT_TRUE(e.tls.certificates[0].is_default);
   ASSERT_EQ(e.pools.size(), 2u);
@@ -87,7 +87,7 @@ TEST(Config, ReadsEveryKeyIntoItsSetting) {
   ASSERT_EQ(e.pools[0].servers.size(), 3u);
   EXPECT_EQ(e.pools[0].servers[2].name, "unix:/run/app.sock");
   EXPECT_TRUE(e.pools[0].servers[2].address.is_unix());
-  ASSERT_EQ(e.routes.size(), 5u);
+  ASSERT_EQ(e.routes.size(), 6u);
   EXPECT_EQ(e.routes[0].max_body, uint64_t{1} << 30);
   EXPECT_EQ(e.routes[0].encoded_slash, http::EncodedSlash::refuse);
   EXPECT_EQ(e.routes[2].path, "/robots.txt");
