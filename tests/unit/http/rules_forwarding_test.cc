@@ -22,7 +22,7 @@ class Forwarded {
       : request(make_request(arena, fields, version)) {
     request.authority = "a.test:8443";
     net::ConnectionFacts facts = facts_of(peer);
-    facts.early_data = early;
+    facts.early_data = facts.handshake_pending = early;
     const Identity identity = identify(request, facts, settings);
     id = identity.request_id;
     prepare_for_backend(request, facts, identity, settings);
