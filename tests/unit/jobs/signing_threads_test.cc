@@ -94,7 +94,8 @@ TEST_F(Signing, APlaceIsFreeOnceTheSignatureIsMade) {
   EXPECT_NE(threads->reserve(address("192.0.2.1")), nullptr);
 }
 
-TEST_F(Signing, StoppingDropsWhatWaits) {
+// What waits is dropped, or begun where the thread comes to it before it hears of the end.
+TEST_F(Signing, StoppingEndsWhatRuns) {
   auto threads = SigningThreads::start({.threads = 1});
   std::promise<void> go;
   submit(*threads, threads->reserve(address("192.0.2.1")), go.get_future().share());
@@ -103,9 +104,9 @@ TEST_F(Signing, StoppingDropsWhatWaits) {
   std::thread stopper([&] { threads->stop(); });
   go.set_value();
   stopper.join();
-  until([&] { return done_ == 1; });
-  EXPECT_EQ(done_, 1);
-  EXPECT_LE(running_, 2);
+  const int ran = running_;
+  EXPECT_TRUE(ran == 1 || ran == 2) << ran;
+  EXPECT_TRUE(until([&] { return done_ == ran; }));
   // A place outlives the threads.
   auto place = threads->reserve(address("192.0.2.1"));
   threads = nullptr;
