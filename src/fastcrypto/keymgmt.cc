@@ -170,7 +170,8 @@ int export_key(void* key, int selection, OSSL_CALLBACK* take, void* argument) {
 void* duplicate(const void* key, int selection) {
   const Key& from = self(key);
   auto* copy = new (std::nothrow) Key(from.algorithm());
-  if (copy == nullptr || copy->copy(from, (selection & kPrivate) != 0)) return copy;
+  // Parameters alone are an empty key: TLS 1.2 puts the peer's public key into it.
+  if (copy == nullptr || (selection & kPair) == 0 || copy->copy(from, (selection & kPrivate) != 0)) return copy;
   delete copy;
   return nullptr;
 }

@@ -161,6 +161,18 @@ class Fast(Providers):
         for http in harness.ALL_VERSIONS:
             self.assertEqual(edge.get("/", "--curves", "X25519MLKEM768", http=http)[0], 200, http)
 
+    def test_classical_groups_and_tls12(self):
+        """TLS 1.2 makes the client's key from the parameters of the server's."""
+        edge = self.edge(self.toml + '[tls]\nmin_version = "1.2"\n')
+        for arguments in (("-tls1_2",), ("-tls1_2", "-groups", "X25519:P-256"), ("-groups", "X25519"),
+                          ("-groups", "P-256"), ("-groups", "X25519MLKEM768"),
+                          ("-groups", "SecP256r1MLKEM768")):
+            with self.subTest(arguments=arguments):
+                done = harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}",
+                                   "-CAfile", edge.certificate.chain, *arguments, input=b"")
+                self.assertIn(b"Verify return code: 0 (ok)", done.stdout, done.stderr)
+                self.assertNotIn(b"alert", done.stderr)
+
     def test_off_is_off(self):
         edge = self.edge(self.toml + '[crypto]\nfast_provider = "off"\n')
         self.assertEqual(edge.metric("pqedge_crypto_fast_provider"), 0)
