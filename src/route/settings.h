@@ -7,6 +7,7 @@
 
 #include "http/uri.h"
 #include "net/address.h"
+#include "route/shape_settings.h"
 
 namespace pqedge::route {
 
@@ -37,6 +38,9 @@ struct RouteSettings {
   std::string pool;            // forward there; or one of:
   uint16_t answer_status = 0;  // a fixed answer (404, 204, ...)
   std::string answer_body;
+  std::string answer_file;          // whose content is the body, read when the configuration loads
+  std::string answer_type;          // Content-Type; empty: by the file's name, else text/plain
+  RedirectSettings redirect;        // or: to another URL
   bool redirect_https = false;  // 308 to https://host[:redirect_port]/...
   uint16_t redirect_port = 443;
 
@@ -52,6 +56,12 @@ struct RouteSettings {
   }
 
   uint64_t max_body = UINT64_MAX;  // request body bytes; the smaller of it and the global limit
+  uint32_t max_head = 0;           // as http::Limits::max_head: 431 beyond; 0: the global one alone
+
+  HeaderSettings headers;
+  RewriteSettings rewrite;    // with a pool
+  SpellingSettings spelling;
+  CanarySettings canary;      // with a pool
 };
 
 }  // namespace pqedge::route
