@@ -7,6 +7,7 @@
 
 #include "http/uri.h"
 #include "net/address.h"
+#include "route/forward_settings.h"
 #include "route/shape_settings.h"
 
 namespace pqedge::route {
@@ -54,6 +55,8 @@ struct RouteSettings {
     return client_certificate || !client_subjects.empty() || !client_names.empty() ||
            !client_fingerprints.empty();
   }
+
+  ForwardSettings forward;         // to the pool
 
   uint64_t max_body = UINT64_MAX;  // request body bytes; the smaller of it and the global limit
   uint32_t max_head = 0;           // as http::Limits::max_head: 431 beyond; 0: the global one alone

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "crypto/backend_tls_settings.h"
+#include "http/forwarding.h"
 #include "net/address.h"
 
 namespace pqedge::upstream {
@@ -16,12 +17,22 @@ struct ServerSettings {
   std::string name;        // the address as written; the label in metrics and logs
 };
 
+// What is spoken with the servers of a pool.
+enum class Protocol : uint8_t {
+  http1,      // HTTP/1.1, over TCP or TLS
+  h2,         // HTTP/2 over TLS
+  h2c,        // HTTP/2 over TCP, by prior knowledge (RFC 9113 3.3)
+  h3,         // HTTP/3
+  automatic,  // over TLS, what the server takes by ALPN: HTTP/2 or HTTP/1.1
+};
+
 enum class Balance : uint8_t { round_robin, least_connections };
 
 struct PoolSettings {
   std::string name;
   Balance balance = Balance::round_robin;
   std::vector<ServerSettings> servers;
+  Protocol protocol = Protocol::http1;
 
   Nanos connect_timeout = 2 * kSecond;
   Nanos response_timeout = 60 * kSecond;   // request sent whole -> first byte of the answer: 504
@@ -29,12 +40,19 @@ struct PoolSettings {
   Nanos idle_timeout = 55 * kSecond;       // an unused connection is closed (below usual backends' 60)
   uint32_t max_idle = 256;                 // kept unused a server, in the process
   uint32_t max_connections = 0;            // a server, in the process; 0: no limit. Beyond: 503
+  uint32_t max_streams = 100;              // requests at a time on a connection that multiplexes
+  uint32_t max_connection_requests = 0;    // then a connection is used no more; 0: no limit
+  Nanos max_connection_age = 0;            // the same; 0: no limit
   uint8_t send_proxy = 0;                  // begin each connection with a PROXY header, version 1
                                            // or 2; such a connection serves one request
   bool tls = false;                        // speak TLS with the servers
   crypto::BackendTlsSettings tls_settings;
   uint32_t retries = 1;                    // of idempotent, unanswered requests; on another server
                                            // when there is one
+  http::RetrySettings retry;
+  uint32_t retry_budget = 20;              // retries, in percent of the requests of ten seconds,
+  uint32_t retry_floor = 10;               // and so many a second, in the process, in any case
+  Nanos request_timeout = 0;               // head read to answer's end, tries included; 0: no limit
 };
 
 }  // namespace pqedge::upstream
