@@ -192,6 +192,12 @@ class ClientConnectionHandler {
  public:
   // A stream ended and the connection can take another.
   virtual void on_available() = 0;
+  // The peer said GOAWAY: no further stream can be opened, those that it took go on. `processed` are
+  // all that it took, `refused` those that were told Abort::refused because of it.
+  virtual void on_going_away(uint64_t processed, uint64_t refused) {
+    static_cast<void>(processed);
+    static_cast<void>(refused);
+  }
   // The connection is finished: destroy it. Called from the end of a turn.
   virtual void on_client_connection_closed(std::string_view reason) = 0;
 
@@ -207,6 +213,15 @@ class ClientConnection {
   virtual ClientStream& open_stream(ClientStreamHandler& handler) = 0;
   virtual bool available() const = 0;  // a stream can be opened now, as far as is known
   virtual void close() = 0;            // when idle; in good order
+  // Many streams at a time. on_available() then says that another can be opened after there could
+  // not; a stream ends by itself (its end, a reset, cancel()) without ending the connection.
+  virtual bool multiplexes() const { return false; }
+  // An answer did not come in time: the peer has to show that it lives (PING), or the connection
+  // ends with Abort::connection_lost on each stream. Not available() until then.
+  virtual void probe() {}
+  // Nothing waits in the kernel that was not read, as an end of the connection would. Costs a call
+  // of the kernel; asked before a connection that was long unused is used again.
+  virtual bool quiet() const { return true; }
 };
 
 }  // namespace pqedge::http

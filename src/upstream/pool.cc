@@ -4,8 +4,8 @@
 
 namespace pqedge::upstream {
 
-Pool::Pool(const PoolSettings& settings, std::vector<std::shared_ptr<Backend>> backends)
-    : settings_(&settings), backends_(std::move(backends)) {}
+Pool::Pool(const PoolSettings& settings, std::vector<std::shared_ptr<Backend>> backends, Pins& pins)
+    : settings_(&settings), backends_(std::move(backends)), pins_(pins) {}
 
 size_t Pool::pick_first() {
   const size_t n = backends_.size();
@@ -27,6 +27,8 @@ size_t Pool::pick_first() {
 
 void Pool::acquire(net::Loop& loop, Lease& lease, Requester& requester, bool fresh,
                    const ServerState* avoid) {
+  // What knows this client's user comes before any choice of a server.
+  if (!fresh && !pins_.empty() && pins_.acquire(lease, settings_->name)) return;
   const size_t n = backends_.size();
   const size_t first = pick_first();
   // First round: servers in good standing. Second: any.
@@ -54,13 +56,13 @@ std::unique_ptr<Pool> Backends::make_pool(const PoolSettings& settings,
     auto& slot = known_[state.get()];
     auto backend = slot.lock();
     if (!backend) {
-      backend = std::make_shared<Backend>(loop_, state);
+      backend = std::make_shared<Backend>(loop_, state, pins_);
       slot = backend;
     }
     backend->configure(settings, max_idle, limits, tls);
     backends.push_back(std::move(backend));
   }
-  return std::make_unique<Pool>(settings, std::move(backends));
+  return std::make_unique<Pool>(settings, std::move(backends), pins_);
 }
 
 void Backends::forget_unused() {

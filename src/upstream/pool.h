@@ -1,32 +1,73 @@
-// One worker's view of a pool: which server takes the next request.
+// One worker's view of a pool: which server takes the next request, and who waits for one.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/intrusive_list.h"
+#include "http/message.h"
 #include "upstream/backend.h"
+#include "upstream/balance.h"
+#include "upstream/choice.h"
+#include "upstream/member.h"
+#include "upstream/pool_state.h"
+#include "upstream/queue.h"
 
 namespace pqedge::upstream {
 
-class Pool {
+class Backends;
+
+class Pool final : public ListNode<Pool>, private QueueUser {
  public:
-  Pool(const PoolSettings& settings, std::vector<std::shared_ptr<Backend>> backends);
+  ~Pool();
 
   const PoolSettings& settings() const { return *settings_; }
 
-  // Picks a server by the pool's algorithm and gets a connection to it. A server in `avoid` (one
-  // that just failed this request) and those passed over after a failed connect come last.
-  // The requester hears through its calls, perhaps before this returns.
-  void acquire(net::Loop& loop, Lease& lease, Requester& requester, bool fresh,
-               const ServerState* avoid);
+  // What the request says of the server that is to take it. `client_ip` is who is taken for the
+  // client; `wall` the time of day, in seconds of the Unix epoch.
+  void read_choice(const http::Request& request, const net::Address& client_ip, uint64_t wall,
+                   Choice& choice) const;
+
+  // Picks a server by affinity and by the pool's algorithm, and gets a connection to it. Where every
+  // server that may be chosen is at its maximum, the lease waits in the pool's queue.
+  // The requester hears through its calls, perhaps before this returns. `choice` is copied where it
+  // is needed longer.
+  void acquire(net::Loop& loop, Lease& lease, Requester& requester, const Choice& choice,
+               bool fresh);
+
+  // The cookie that ties the client to the server that answers, where it is to get one: the value of
+  // a Set-Cookie field, in `arena`; else an empty text. `secure`: the client came over TLS.
+  std::string_view tie_cookie(const Choice& choice, const ServerState* server, uint64_t wall,
+                              bool secure, Arena& arena) const;
+
+  // Replaces the servers between two requests. Running exchanges keep theirs.
+  void set_members(std::shared_ptr<const Members> members);
+  const std::shared_ptr<const Members>& members() const { return members_; }
 
  private:
-  size_t pick_first();
+  friend class Backends;
+  struct Place;  // a server as this worker sees it
+  Pool(Backends& backends, const PoolSettings& settings, std::shared_ptr<const Members> members,
+       std::shared_ptr<const http::Limits> limits, std::shared_ptr<const crypto::BackendTls> tls);
+
+  enum class Taken : uint8_t { yes, full, none };
+  Taken try_acquire(Lease& lease, const Choice& choice, bool fresh);
+  Taken try_tied(Lease& lease, const Choice& choice, bool fresh);
+  bool take(size_t at, Lease& lease, const Choice& choice, bool fresh);
+  // QueueUser
+  bool serve_waiter(Lease& lease, const Choice& choice, bool fresh) override;
+
+  Backends& owner_;
   const PoolSettings* settings_;  // lives in the snapshot that owns this pool's worker view
-  std::vector<std::shared_ptr<Backend>> backends_;
-  size_t next_ = 0;
+  std::shared_ptr<const http::Limits> limits_;
+  std::shared_ptr<const crypto::BackendTls> tls_;
+  std::shared_ptr<const Members> members_;
+  std::vector<std::unique_ptr<Place>> places_;  // in the order of *members_
+  Balancer balancer_;                           // its targets: the same order
+  std::shared_ptr<PoolState> state_;            // of the process
 };
 
 // All backends of one worker, kept over reloads so that their connections are.
@@ -35,19 +76,34 @@ class Backends {
   Backends(net::Loop& loop, Registry& registry, uint32_t workers)
       : loop_(loop), registry_(registry), workers_(workers) {}
 
+  // `members` null: those of the settings.
   std::unique_ptr<Pool> make_pool(const PoolSettings& settings,
                                   std::shared_ptr<const http::Limits> limits,
-                                  std::shared_ptr<const crypto::BackendTls> tls);
+                                  std::shared_ptr<const crypto::BackendTls> tls,
+                                  std::shared_ptr<const Members> members = nullptr);
+  // In every snapshot of this worker that has a pool of that name.
+  void set_members(std::string_view pool, const std::shared_ptr<const Members>& members);
+  // A client's connection ended: backend connections that knew its user are closed.
+  void forget_client(uint64_t connection) {
+    if (!pins_.empty()) pins_.forget_client(connection);
+  }
   // Closes the kept connections of servers that no pool names any more.
   void forget_unused();
+  // The client connection has ended: backend connections that knew its user are closed.
+  void forget_client(uint64_t client) { pins_.forget_client(client); }
   void close_idle();
   void close_all();
 
  private:
+  friend class Pool;
+  std::shared_ptr<Backend> backend_for(const Member& member);
+
   net::Loop& loop_;
   Registry& registry_;
   uint32_t workers_;
+  Pins pins_;
   std::unordered_map<ServerState*, std::weak_ptr<Backend>> known_;
+  IntrusiveList<Pool> pools_;  // owned by their snapshots
 };
 
 }  // namespace pqedge::upstream
