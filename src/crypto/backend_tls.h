@@ -73,6 +73,7 @@ struct BackendTlsFacts {
   std::string_view version;  // "TLSv1.3"
   std::string_view group;    // "X25519MLKEM768"; empty where there was none
   std::string_view cipher;
+  std::string_view alpn;     // "h2", "http/1.1"; empty where the server said nothing
   bool post_quantum = false;
   bool resumed = false;
   bool hello_retry = false;  // the server wanted another key share
@@ -119,6 +120,8 @@ struct BackendTlsStreamOptions {
   std::shared_ptr<BackendSessions> sessions;
   std::atomic<uint16_t>* learned = nullptr;   // the server's group after a HelloRetryRequest
   std::string preface;                        // sent before the handshake (a PROXY header)
+  // What is offered by ALPN, in the form of RFC 7301 3.1, static. Empty: "http/1.1".
+  std::string_view alpn = {};
 };
 
 // A TLS client stream over a connecting socket. The stream's handler hears on_connected() when the

@@ -86,6 +86,18 @@ BackendFault fault_of_error(const SSL* ssl, unsigned long error) {
   }
 }
 
+// OpenSSL ends a handshake in which the server takes what was not offered.
+std::string_view read_alpn(const SSL* ssl) {
+  const unsigned char* data = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl, &data, &size);
+  const std::string_view chosen = as_text(Bytes(data, size));
+  for (const std::string_view known : {"h2", "http/1.1"}) {
+    if (chosen == known) return known;
+  }
+  return {};
+}
+
 Error describe(BackendFault fault, const SSL* ssl, unsigned long error) {
   std::string message(text(fault));
   const bool certificate = ssl != nullptr && ERR_GET_LIB(error) == ERR_LIB_SSL &&
@@ -153,6 +165,11 @@ bool TlsClientStream::set_up() {
     return false;
   }
   if (s.verify && !expect_name()) return false;
+  if (const Bytes alpn = as_bytes(options_.alpn);
+      !alpn.empty() &&
+      SSL_set_alpn_protos(ssl_.get(), alpn.data(), static_cast<unsigned>(alpn.size())) != 0) {
+    return false;
+  }
   if (options_.sessions != nullptr && s.session_resumption) {
     SSL_SESSION* session = options_.sessions->take();
     if (session != nullptr) {
@@ -197,6 +214,7 @@ BackendTlsFacts TlsClientStream::read_negotiated() {
       options_.learned->store(group->id, std::memory_order_relaxed);
     }
   }
+  facts.alpn = read_alpn(ssl_.get());
   facts.resumed = SSL_session_reused(ssl_.get()) == 1;
   return facts;
 }
