@@ -41,7 +41,12 @@ struct Request {
   std::string_view scheme;     // "https", "http": of the connection for HTTP/1.1
   std::string_view authority;  // as it came (absolute form or :authority or Host), may have a port
   std::string_view target;     // path and query as they came: "/a%20b?x=1", or "*"; CONNECT: empty
-  std::string_view protocol;   // :protocol of an extended CONNECT, or empty
+  // The one protocol that the client asks for in place of HTTP, in lower case ("websocket"), or empty.
+  // In HTTP/1.1 a request without a body, with Upgrade and Connection: upgrade, that names no other
+  // (RFC 9110 7.8); in HTTP/2 and 3 an extended CONNECT, which is told as the GET that it stands for
+  // (RFC 8441 5, RFC 9220). So `method` connect is a plain CONNECT in every version: `authority` is
+  // its target, and `target` is empty.
+  std::string_view upgrade;
   Fields fields;
   Fields trailers;
   BodyKind body = BodyKind::none;
@@ -61,6 +66,7 @@ struct Response {
   Arena* arena;
   Version version = Version::http11;  // of who answered
   uint16_t status = 0;
+  bool tunnel = false;  // after this head both directions are bytes without framing (stream.h)
   Fields fields;
   Fields trailers;
   BodyKind body = BodyKind::none;

@@ -16,6 +16,28 @@
 //    mark until on_writable().
 //  - A stream object belongs to its codec and lives until both directions are finished or reset
 //    (by either side); after `on_finished`/`on_reset`, or a call of reset(), it must not be touched.
+//
+// Tunnels (WebSocket, CONNECT). A request may ask for one: Request::upgrade, or the method CONNECT.
+// It is one from the head of the answer on that has Response::tunnel, on each side by itself:
+//  - From the backend: on_response_head(false) with response().tunnel. From then on
+//    send_request_body() takes bytes that go as they are, although the request had no body and
+//    send_request_head() was told its end; send_request_end() ends that direction alone.
+//    on_response_body() brings what the backend sends; on_response_end() says that it ended its own
+//    direction, and the other goes on.
+//  - Toward the client: send_head() with Response::tunnel and `end` false; the status is 101 for
+//    Request::upgrade in HTTP/1.1, which the codec gives its Connection and Upgrade fields, else 2xx.
+//    From then on on_body() brings what the client sends, although on_head() was told the end of the
+//    request (HTTP/1.1), and on_end() says that it ended its direction: in HTTP/1.1 by a FIN, in
+//    HTTP/2 and 3 by END_STREAM or FIN. In HTTP/2 and 3 bytes may come before the answer does.
+//    send_body() and send_end() (without trailers) are the other direction.
+//  - Credit, backlog() and on_writable() work as for bodies. The codecs' limits and clocks of bodies
+//    do not hold, but for that of a peer that takes nothing: how long a tunnel may be silent is its
+//    owner's to say.
+//  - The stream is gone when both directions have ended (on_finished; on the backend's side the later
+//    of on_response_end() and send_request_end()), or by a reset, which both sides can see: a
+//    connection that is reset in HTTP/1.1, else RST_STREAM or RESET_STREAM. A connection of HTTP/1.1
+//    that was a tunnel is closed after it.
+//  - An answer without Response::tunnel is an ordinary one: nothing was tunnelled.
 #pragma once
 
 #include <cstddef>

@@ -192,7 +192,7 @@ std::expected<void, Refusal> canonicalise(Request& request) {
   }
   request.path = {};
   request.query = {};
-  if (request.method == Method::connect && request.protocol.empty()) return {};
+  if (request.method == Method::connect) return {};
   if (request.target == "*") {
     if (request.method != Method::options) return refuse("\"*\" with a method other than OPTIONS");
     request.path = request.target;
