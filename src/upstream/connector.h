@@ -21,6 +21,7 @@ struct ConnectOptions {
   net::Loop& loop;
   ServerState& server;  // outlives the connector
   Protocol protocol = Protocol::http1;
+  Purpose purpose = Purpose::requests;  // with `bytes` the protocol does not count
   uint32_t max_streams = 100;  // of a connection that multiplexes, at a time
   std::shared_ptr<const http::Limits> limits;
   std::shared_ptr<const crypto::BackendTls> tls;  // null: no TLS

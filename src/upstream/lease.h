@@ -24,6 +24,14 @@ enum class Failure : uint8_t {
   tls_timeout,      // 504
 };
 
+// What a connection is wanted for.
+enum class Purpose : uint8_t {
+  requests,
+  upgrade,  // one that may become a tunnel (http::Request::upgrade): HTTP/1.1, whatever else the
+            // pool speaks; one that was kept will do
+  bytes     // no HTTP: a tunnel from its first byte (wire/bytes/client.h), always a new connection
+};
+
 // Who asked for a connection. Calls come on the worker's thread, perhaps from inside acquire().
 class Requester {
  public:
@@ -42,6 +50,7 @@ class Requester {
   // The request proves its user to the connection that carries it (http::authenticates_connection):
   // it goes on one that belongs to this client connection alone.
   virtual bool authenticates_connection() const { return false; }
+  virtual Purpose purpose() const { return Purpose::requests; }
 
  protected:
   ~Requester() = default;
