@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "crypto/certificates_internal.h"
 #include "crypto/client_authority.h"
@@ -53,19 +54,11 @@ std::string fingerprint_text(const X509* certificate) {
   return to_hex({digest.data(), size});
 }
 
-std::string base64(Bytes bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int n = EVP_EncodeBlock(reinterpret_cast<uint8_t*>(text.data()), bytes.data(),
-                                static_cast<int>(bytes.size()));
-  text.resize(n < 0 ? 0 : static_cast<size_t>(n));
-  return text;
-}
-
 std::string der_text(const X509* certificate) {
   uint8_t* der = nullptr;
   const int size = i2d_X509(certificate, &der);
   if (size <= 0) return {};
-  std::string text = base64({der, static_cast<size_t>(size)});
+  std::string text = base64(Bytes(der, static_cast<size_t>(size)));
   OPENSSL_free(der);
   return text;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <format>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "crypto/handles.h"
 #include "crypto/server_name.h"
@@ -73,15 +74,6 @@ bool parse_contents(Bytes contents, EchConfig& config) {
   }
   return cut.at_end() && suites.at_end() && extensions.at_end() && !config.public_key.empty() &&
          !config.suites.empty() && !config.public_name.empty();
-}
-
-std::string base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   static_cast<int>(bytes.size()));
-  out.resize(static_cast<size_t>(size));
-  return out;
 }
 
 struct PemBlock {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "base/base64.h"
 #include "base/text.h"
-#include "crypto/base64.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -44,7 +44,7 @@ X509Ptr trusted_issuer(X509* leaf) {
 }
 
 void append_base64_in_url(std::string& out, std::string_view bytes) {
-  for (const char c : to_base64(bytes)) {
+  for (const char c : base64(bytes)) {
     switch (c) {
       case '+': out += "%2B"; break;
       case '/': out += "%2F"; break;

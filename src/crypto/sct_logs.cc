@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "crypto/base64.h"
+#include "base/base64.h"
 #include "crypto/sct.h"
 
 namespace pqedge::crypto {

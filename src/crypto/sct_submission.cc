@@ -1,7 +1,7 @@
 // What is said to a log, and what it says.
 #include <nlohmann/json.hpp>
 
-#include "crypto/base64.h"
+#include "base/base64.h"
 #include "crypto/sct.h"
 
 namespace pqedge::crypto {
@@ -33,7 +33,7 @@ void put(std::string& out, uint64_t value, int bytes) {
 
 std::string add_chain_request(const std::vector<std::string>& chain) {
   Json list = Json::array();
-  for (const std::string& certificate : chain) list.push_back(to_base64(certificate));
+  for (const std::string& certificate : chain) list.push_back(base64(certificate));
   return Json{{"chain", std::move(list)}}.dump();
 }
 

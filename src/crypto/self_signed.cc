@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "crypto/certificates.h"
 #include "crypto/handles.h"
@@ -127,9 +128,7 @@ Result<std::string> spki_hash(std::string_view chain_pem) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
   SHA256(der, static_cast<size_t>(n), digest.data());
   OPENSSL_free(der);
-  std::array<unsigned char, 48> text;  // 44 characters and a NUL
-  const int length = EVP_EncodeBlock(text.data(), digest.data(), digest.size());
-  return std::string(reinterpret_cast<const char*>(text.data()), static_cast<size_t>(length));
+  return base64(digest);
 }
 
 }  // namespace pqedge::crypto

@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <format>
 #include <optional>
 
+#include "base/file.h"
 #include "crypto/handles.h"
 #include "net/socket.h"
 
@@ -94,61 +94,10 @@ BioPtr memory_bio(const std::string& text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// Into the file's directory, under its name with an ending; taken away unless it was renamed.
-class TemporaryFile {
- public:
-  static Result<TemporaryFile> create(const std::string& file) {
-    std::string path = file + ".XXXXXX";
-    const int fd = ::mkostemp(path.data(), O_CLOEXEC);  // mode 0600
-    if (fd < 0) return fail_errno(errno, "{}: cannot write beside it", file);
-    return TemporaryFile(std::move(path), net::Fd(fd));
-  }
-  TemporaryFile(TemporaryFile&& o) noexcept
-      : path_(std::exchange(o.path_, {})), fd_(std::move(o.fd_)) {}
-  ~TemporaryFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  // Whole and on the disk, under its name.
-  Result<void> finish(Bytes bytes, const std::string& file, bool replace) {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(fd_.get(), bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return fail_errno(errno, "{}: cannot be written", path_);
-      bytes = bytes.subspan(static_cast<size_t>(n));
-    }
-    if (::fsync(fd_.get()) != 0) return fail_errno(errno, "{}: cannot be written", path_);
-    // link() does not replace what is there.
-    const int done =
-        replace ? ::rename(path_.c_str(), file.c_str()) : ::link(path_.c_str(), file.c_str());
-    if (done != 0) return fail_errno(errno, "{}: cannot be put in place", file);
-    if (replace) path_.clear();
-    sync_directory(file);
-    return {};
-  }
-
- private:
-  TemporaryFile(std::string path, net::Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
-  // Without it a crash could bring the old name back.
-  static void sync_directory(const std::string& file) {
-    const std::string parent = std::filesystem::path(file).parent_path().string();
-    const net::Fd fd(
-        ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (fd) ::fsync(fd.get());
-  }
-  std::string path_;
-  net::Fd fd_;
-};
-
-Result<void> write_new(const std::string& file, Bytes bytes, bool replace) {
-  auto temporary = TemporaryFile::create(file);
-  if (!temporary) return std::unexpected(temporary.error());
-  return temporary->finish(bytes, file, replace);
-}
-
-Bytes bytes_of(BIO* bio) {
+std::string_view text_of(BIO* bio) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio, &data);
-  return {reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(std::max(size, 0L))};
+  return {data, static_cast<size_t>(std::max(size, 0L))};
 }
 
 }  // namespace
@@ -215,10 +164,10 @@ Result<KemKey> make_kem_key_files(const std::string& file, const std::string& pa
                         static_cast<int>(text.size()), nullptr, nullptr) == 1 &&
                     PEM_write_bio_PUBKEY(open.get(), key.get()) == 1;
   if (!made) return fail("no ML-KEM-1024 key can be made: {}", take_openssl_error());
-  if (auto ok = write_new(file, bytes_of(secret.get()), false); !ok) {
+  if (auto ok = write_file(file, text_of(secret.get()), {.replace = false}); !ok) {
     return std::unexpected(ok.error());
   }
-  if (auto ok = write_new(file + ".pub", bytes_of(open.get()), true); !ok) {
+  if (auto ok = write_file(file + ".pub", text_of(open.get())); !ok) {
     return std::unexpected(ok.error());
   }
   return key;
@@ -245,7 +194,7 @@ Result<TicketStore> load_ticket_store(const std::string& file, EVP_PKEY* private
 Result<void> save_ticket_store(const std::string& file, const TicketStore& store) {
   const auto sealed = seal_ticket_store(store);
   if (!sealed) return fail("{}: {}", file, sealed.error().message);
-  return write_new(file, *sealed, true);
+  return write_file(file, as_text(*sealed));
 }
 
 Result<TicketStoreLock> TicketStoreLock::take(const std::string& file) {

@@ -9,8 +9,8 @@
 #include <array>
 #include <format>
 
+#include "base/base64.h"
 #include "base/text.h"
-#include "jobs/acme/base64url.h"
 
 namespace pqedge::acme {
 namespace {

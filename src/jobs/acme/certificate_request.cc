@@ -8,10 +8,10 @@
 #include <array>
 #include <format>
 
+#include "base/base64.h"
 #include "crypto/certificates_internal.h"
 #include "crypto/handles.h"
 #include "jobs/acme/account_key.h"
-#include "jobs/acme/base64url.h"
 
 namespace pqedge::acme {
 namespace {

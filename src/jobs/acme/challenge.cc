@@ -1,7 +1,7 @@
 #include "jobs/acme/challenge.h"
 
+#include "base/base64.h"
 #include "base/log.h"
-#include "jobs/acme/base64url.h"
 #include "jobs/acme/certificate_request.h"
 #include "jobs/acme/dns_update.h"
 #include "jobs/acme/hook.h"

@@ -7,8 +7,8 @@
 
 #include <cerrno>
 
+#include "base/base64.h"
 #include "base/text.h"
-#include "jobs/acme/base64url.h"
 #include "jobs/acme/dns_message.h"
 #include "jobs/acme/storage.h"
 #include "net/socket.h"
@@ -94,7 +94,7 @@ Result<dns::Key> read_key(const DnsSettings& settings) {
   if (!text) return std::unexpected(text.error());
   std::string_view trimmed = *text;
   while (trimmed.ends_with('\n') || trimmed.ends_with('\r')) trimmed.remove_suffix(1);
-  auto secret = from_base64(trim_ows(trimmed));
+  auto secret = from_any_base64(trim_ows(trimmed));
   OPENSSL_cleanse(text->data(), text->size());
   if (!secret || secret->empty()) {
     return fail("{} holds no secret in base64", settings.tsig_secret_file);

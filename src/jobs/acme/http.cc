@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "jobs/acme/base64url.h"
 
 namespace pqedge::acme {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/text.h"
-#include "jobs/acme/base64url.h"
 #include "jobs/acme/problem_text.h"
 
 namespace pqedge::acme {

@@ -4,7 +4,7 @@
 #include <format>
 #include <functional>
 
-#include "jobs/acme/base64url.h"
+#include "base/base64.h"
 #include "jobs/acme/certificate_request.h"
 #include "jobs/acme/challenge.h"
 

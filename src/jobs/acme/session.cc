@@ -4,9 +4,9 @@
 #include <ctime>
 #include <format>
 
+#include "base/base64.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "jobs/acme/base64url.h"
 
 namespace pqedge::acme {
 namespace {
@@ -117,7 +117,7 @@ Outcome<std::string> Session::account_payload(const std::string& url) const {
     if (!text) return failure(text.error());
     std::string_view trimmed = *text;
     while (trimmed.ends_with('\n') || trimmed.ends_with('\r')) trimmed.remove_suffix(1);
-    auto mac_key = from_base64(trim_ows(trimmed));
+    auto mac_key = from_any_base64(trim_ows(trimmed));
     OPENSSL_cleanse(text->data(), text->size());
     if (!mac_key || mac_key->empty()) {
       return failure(settings_.eab_key_file + " holds no key in base64url");

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <format>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "jobs/acme/account_key.h"
 
@@ -23,38 +24,6 @@ constexpr std::string_view kEnd = ".pem";
 Result<void> make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
   return fail_errno(errno, "cannot make the folder {}", path);
-}
-
-Result<void> write_all(int fd, std::string_view text, const std::string& file) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "cannot write {}", file);
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  return {};
-}
-
-// Without it, a crash could leave the old name although rename() had returned.
-void sync_folder_of(const std::string& file) {
-  const std::filesystem::path name = std::filesystem::path(file).parent_path();
-  const net::Fd folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder) ::fsync(folder.get());
-}
-
-std::string temporary_of(const std::string& file) {
-  return std::format("{}.{}.{}.new", file, ::getpid(), ::gettid());
-}
-
-// Written and synced under `temporary`, which is gone again after an error.
-Result<void> write_temporary(const std::string& temporary, std::string_view text) {
-  ::unlink(temporary.c_str());
-  net::Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return fail_errno(errno, "cannot write {}", temporary);
-  auto done = write_all(fd.get(), text, temporary);
-  if (done && ::fsync(fd.get()) != 0) done = fail_errno(errno, "cannot write {}", temporary);
-  if (!done) ::unlink(temporary.c_str());
-  return done;
 }
 
 }  // namespace
@@ -118,22 +87,11 @@ Result<std::string> Storage::read(const std::string& file) {
 }
 
 Result<void> Storage::write(const std::string& file, std::string_view text) {
-  const std::string temporary = temporary_of(file);
-  if (auto ok = write_temporary(temporary, text); !ok) return ok;
-  if (::rename(temporary.c_str(), file.c_str()) != 0) {
-    auto error = fail_errno(errno, "cannot write {}", file);
-    ::unlink(temporary.c_str());
-    return error;
-  }
-  sync_folder_of(file);
-  return {};
+  return write_file(file, text);
 }
 
 Result<void> Storage::check_room(const std::string& file) {
-  const std::string temporary = temporary_of(file);
-  auto done = write_temporary(temporary, std::string(kRoom, '\n'));
-  if (done) ::unlink(temporary.c_str());
-  return done;
+  return pqedge::check_room(file, kRoom);
 }
 
 void Storage::remove(const std::string& file) { ::unlink(file.c_str()); }

@@ -1,12 +1,10 @@
 #include "measure/limits/probes.h"
 
-#include <openssl/evp.h>
-
 #include <format>
 #include <random>
 
+#include "base/base64.h"
 #include "measure/chain/mint.h"
-#include "measure/token/base64url.h"
 #include "measure/token/jws.h"
 #include "measure/token/token.h"
 
@@ -31,11 +29,7 @@ Result<std::string> sign(std::string_view shown) {
 
 // A Byte Sequence (RFC 8941 3.3.5) of the DER, as RFC 9440 2.1 has it.
 std::string client_cert_value(const std::vector<uint8_t>& der) {
-  std::string text(4 * ((der.size() + 2) / 3) + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), der.data(),
-                                     static_cast<int>(der.size()));
-  text.resize(static_cast<size_t>(length));
-  return ":" + text + ":";
+  return ":" + base64(der) + ":";
 }
 
 void add_token(std::vector<Probe>& probes, std::string_view name, const std::string& token) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/version.h"
 #include "measure/report/chart_data.h"
 #include "measure/report/finding.h"
@@ -111,9 +112,7 @@ Result<std::string> csp_hash(std::string_view text) {
   if (EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr) != 1) {
     return fail("SHA-256 failed in libcrypto");
   }
-  std::array<unsigned char, 48> base64{};  // 44 characters and a NUL
-  EVP_EncodeBlock(base64.data(), digest.data(), static_cast<int>(digest.size()));
-  return std::format("'sha256-{}'", reinterpret_cast<const char*>(base64.data()));
+  return std::format("'sha256-{}'", base64(digest));
 }
 
 Result<std::string> render_page(const Model& model, const PageOptions& options) {

@@ -3,7 +3,7 @@
 #include <array>
 #include <format>
 
-#include "measure/token/base64url.h"
+#include "base/base64.h"
 
 namespace pqedge::measure {
 namespace {
@@ -59,7 +59,7 @@ Result<bool> verify_token(TokenSigner& signer, std::string_view compact) {
       !from_base64url(compact.substr(first + 1, second - first - 1)) || !signature) {
     return fail("a part of the token is not base64url");
   }
-  return signer.verify(as_bytes(compact.substr(0, second)), *signature);
+  return signer.verify(as_bytes(compact.substr(0, second)), as_bytes(*signature));
 }
 
 }  // namespace pqedge::measure

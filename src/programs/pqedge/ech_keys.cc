@@ -7,10 +7,9 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <format>
 
-#include "base/result.h"
+#include "base/file.h"
 #include "crypto/ech_config.h"
 
 namespace pqedge {
@@ -18,40 +17,13 @@ namespace {
 
 constexpr off_t kMaxFile = 64 * 1024;
 
-Result<void> write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "cannot write");
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  if (::fsync(fd) != 0) return fail_errno(errno, "cannot write to the disk");
-  return {};
-}
-
 // For its owner alone, whole or not at all, and never over a key that is there.
 Result<void> write_key(const std::string& path, std::string_view text) {
-  const std::string temporary = path + ".new";
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return fail_errno(errno, "cannot create {}", temporary);
-  Result<void> done = write_all(fd, text);
-  ::close(fd);
-  if (done && ::link(temporary.c_str(), path.c_str()) != 0) {
-    done = fail_errno(errno, "cannot create {}", path);
-    if (done.error().code == EEXIST) {
-      done = fail("{} is there already; a key is never overwritten", path);
-    }
+  auto done = write_file(path, text, {.replace = false});
+  if (!done && done.error().code == EEXIST) {
+    return fail("{} is there already; a key is never overwritten", path);
   }
-  ::unlink(temporary.c_str());
-  if (!done) return done;
-  const std::string directory = std::filesystem::path(path).parent_path().string();
-  const int folder = ::open(directory.empty() ? "." : directory.c_str(),
-                            O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder);
-    ::close(folder);
-  }
-  return {};
+  return done;
 }
 
 Result<std::string> read_file(const std::string& path) {

@@ -9,7 +9,7 @@
 #include <ctime>
 #include <format>
 
-#include "crypto/base64.h"
+#include "base/base64.h"
 #include "unit/crypto/identity.h"
 
 namespace pqedge::crypto::testing {
@@ -88,8 +88,8 @@ class Timestamps : public ::testing::Test {
       entries += std::format("{}{{\"description\":\"Log {}\",\"log_id\":\"{}\",\"key\":\"{}\","
                              "\"url\":\"https://ct.test/{}/\",\"mmd\":86400,"
                              "\"state\":{{\"usable\":{{\"timestamp\":\"2026-01-01T00:00:00Z\"}}}}}}",
-                             entries.empty() ? "" : ",", entries.size(), to_base64(log->id),
-                             to_base64(log->spki), entries.size());
+                             entries.empty() ? "" : ",", entries.size(), base64(log->id),
+                             base64(log->spki), entries.size());
     }
     return "{\"version\":\"1\",\"operators\":[{\"name\":\"Test\",\"email\":[],\"logs\":[" + entries +
            "],\"tiled_logs\":[]}]}";
@@ -134,7 +134,7 @@ class Timestamps : public ::testing::Test {
     const TemporaryDirectory directory;
     const std::string file = directory.write(
         "logs.cnf", std::format("enabled_logs = one\n[one]\ndescription = one\nkey = {}\n",
-                                to_base64(log_.spki)));
+                                base64(log_.spki)));
     const StorePtr store(CTLOG_STORE_new());
     if (CTLOG_STORE_load_file(store.get(), file.c_str()) != 1) return false;
     const PolicyPtr policy(CT_POLICY_EVAL_CTX_new());
@@ -236,7 +236,7 @@ TEST_F(Timestamps, AnswersOfALog) {
   const auto answer = [&](std::string_view id, std::string_view version) {
     return std::format("{{\"sct_version\":{},\"id\":\"{}\",\"timestamp\":{},\"extensions\":\"\","
                        "\"signature\":\"{}\"}}",
-                       version, to_base64(id), millis(), to_base64(signature));
+                       version, base64(id), millis(), base64(signature));
   };
   const auto read = read_add_chain_answer(answer(log_.id, "0"));
   ASSERT_TRUE(read) << read.error().message;
@@ -251,7 +251,7 @@ TEST_F(Timestamps, AnswersOfALog) {
 }
 
 TEST(Base64, IsStrict) {
-  EXPECT_EQ(to_base64(""), "");
+  EXPECT_EQ(base64(""), "");
   EXPECT_EQ(from_base64(""), "");
   EXPECT_EQ(from_base64("YWI="), "ab");
   for (const char* bad : {"Y", "YWI", "YW=I", "YWI=YWI=", "YW I", "YWI\n", "=YWI", "===="}) {

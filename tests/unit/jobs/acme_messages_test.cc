@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "jobs/acme/base64url.h"
 #include "jobs/acme/names.h"
 
 namespace pqedge::acme {
@@ -123,20 +122,6 @@ TEST(AcmeMessages, Times) {
                                      "1985-04-12T23:20:50+0100"}) {
     EXPECT_FALSE(parse_time(bad)) << bad;
   }
-}
-
-TEST(AcmeBase64, BothAlphabets) {
-  // RFC 4648 10.
-  EXPECT_EQ(base64url("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(base64url("fooba"), "Zm9vYmE");
-  EXPECT_EQ(base64url("f"), "Zg");
-  EXPECT_EQ(base64url(""), "");
-  EXPECT_EQ(base64url("\xfb\xff\xfe"), "-__-");
-  EXPECT_EQ(from_base64("Zm9vYmE="), "fooba");
-  EXPECT_EQ(from_base64("-__-"), "\xfb\xff\xfe");
-  EXPECT_EQ(from_base64("+//+"), "\xfb\xff\xfe");
-  EXPECT_FALSE(from_base64("Zm9v YmE"));
-  EXPECT_FALSE(from_base64("Z"));
 }
 
 TEST(AcmeNames, HostNamesAlone) {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
 
+#include "base/base64.h"
 #include "crypto/handles.h"
 #include "jobs/acme/account_key.h"
-#include "jobs/acme/base64url.h"
 #include "jobs/acme/certificate_request.h"
 
 namespace pqedge::acme {
@@ -79,7 +79,7 @@ std::string issue(const Request& request) {
     X509_add_ext(x.get(), sk_X509_EXTENSION_value(wanted, i), -1);
   }
   sk_X509_EXTENSION_pop_free(wanted, X509_EXTENSION_free);
-  const auto key_id = from_base64("aYhba4dGQEHhs3uEe6CuLN4ByNQ");
+  const auto key_id = from_any_base64("aYhba4dGQEHhs3uEe6CuLN4ByNQ");
   const std::unique_ptr<AUTHORITY_KEYID, crypto::FreeWith<AUTHORITY_KEYID_free>> id(
       AUTHORITY_KEYID_new());
   id->keyid = ASN1_OCTET_STRING_new();
