@@ -182,6 +182,28 @@ std::expected<std::string_view, Refusal> canonical_path(std::string_view raw, Ar
   return std::string_view(text, *size);
 }
 
+std::string_view raw_behind(std::string_view raw, size_t size) {
+  size_t at = 0;
+  bool after_slash = false;
+  for (size_t canonical = 0; at < raw.size() && canonical < size;) {
+    const char c = raw[at];
+    if (c == '%') {
+      const int byte = percent_byte(raw.data() + at, raw.size() - at);
+      const bool decoded = byte >= 0 && byte != '/' && (class_of(static_cast<char>(byte)) & kPathPlain);
+      canonical += decoded ? 1 : 3;
+      at += byte < 0 ? 1 : 3;
+      after_slash = false;
+    } else if (c == '/' && after_slash) {
+      ++at;  // merged
+    } else {
+      canonical += class_of(c) & kPathPlain ? 1 : 3;
+      ++at;
+      after_slash = c == '/';
+    }
+  }
+  return raw.substr(at);
+}
+
 std::expected<void, Refusal> canonicalise(Request& request) {
   // HTTP/1.0 knows requests without a host.
   if (!request.authority.empty() || request.version != Version::http10) {

@@ -31,6 +31,10 @@ std::expected<void, Refusal> canonicalise(Request& request);
 // of the input.
 std::expected<std::string_view, Refusal> canonical_path(std::string_view raw, Arena& arena);
 
+// What is behind the first `size` bytes of the canonical form of `raw`, as it came. `size` must not
+// end within a percent-encoding.
+std::string_view raw_behind(std::string_view raw, size_t size);
+
 // Splits "host:port"; lower-cases into the arena. `port` 0 when absent.
 struct Authority {
   std::string_view host;

@@ -2,6 +2,9 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/problem.h"
 
 namespace pqedge::route {
@@ -27,6 +30,22 @@ Pattern::~Pattern() = default;
 
 bool Pattern::matches(std::string_view text) const {
   return re2::RE2::FullMatch(view(text), *compiled_);
+}
+
+size_t Pattern::group_count() const {
+  return static_cast<size_t>(std::max(compiled_->NumberOfCapturingGroups(), 0));
+}
+
+bool Pattern::groups(std::string_view text, std::span<std::string_view> out) const {
+  std::array<absl::string_view, 10> found;  // the first is the whole
+  const size_t wanted = std::min({out.size(), group_count(), found.size() - 1});
+  if (!compiled_->Match(view(text), 0, text.size(), re2::RE2::ANCHOR_BOTH, found.data(),
+                        static_cast<int>(wanted) + 1)) {
+    return false;
+  }
+  std::ranges::fill(out, std::string_view{});
+  for (size_t i = 0; i < wanted; ++i) out[i] = {found[i + 1].data(), found[i + 1].size()};
+  return true;
 }
 
 }  // namespace pqedge::route

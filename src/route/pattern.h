@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
@@ -23,6 +24,9 @@ class Pattern {
   ~Pattern();
 
   bool matches(std::string_view text) const;  // the whole of it
+  // And what its groups took, as far as `out` has room: views of `text`, empty where one took nothing.
+  bool groups(std::string_view text, std::span<std::string_view> out) const;
+  size_t group_count() const;
 
  private:
   explicit Pattern(std::unique_ptr<const re2::RE2> compiled);
