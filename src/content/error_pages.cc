@@ -9,8 +9,10 @@
 #include <charconv>
 #include <cstring>
 #include <format>
+#include <functional>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/text.h"
 
 namespace pqedge::content {
@@ -20,20 +22,6 @@ enum Variable : uint8_t { none, status, reason, request_id };
 
 constexpr std::array<std::pair<std::string_view, Variable>, 3> kVariables = {
     {{"${status}", status}, {"${reason}", reason}, {"${request_id}", request_id}}};
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // What a trusted peer gave as the request's ID may have a "&" or a "'" in it.
 std::string_view escaped(std::string_view text, Arena& arena) {
@@ -56,9 +44,9 @@ std::string_view escaped(std::string_view text, Arena& arena) {
 
 Result<std::string> read_page_file(const std::string& file) {
   // Not to wait for the writer of a FIFO.
-  const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info{};
-  if (fd.get() < 0 || ::fstat(fd.get(), &info) != 0) {
+  if (!fd || ::fstat(fd.get(), &info) != 0) {
     return fail_errno(errno, "cannot read {}", in_quotes(file));
   }
   if (!S_ISREG(info.st_mode)) return fail("{} is not a file", in_quotes(file));

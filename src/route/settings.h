@@ -61,7 +61,7 @@ struct RouteSettings {
   uint64_t max_body = UINT64_MAX;  // request body bytes; the smaller of it and the global limit
   uint32_t max_head = 0;           // as http::Limits::max_head: 431 beyond; 0: the global one alone
 
-  HeaderSettings headers;
+  HeaderSettings header_rules;
   RewriteSettings rewrite;    // with a pool
   SpellingSettings spelling;
   CanarySettings canary;      // with a pool
