@@ -18,6 +18,9 @@ workers = 0                # 0: one for each CPU this process may use
 max_connections = 100000   # client connections in the process; more are refused
 drain_timeout = "30s"      # after SIGTERM: what still runs then is cut
 drain_linger = "2s"        # after SIGTERM: how long idle HTTP/1.1 connections stay
+upgrade_drain_timeout = "10m"   # after an upgrade: what still runs in the old process then is cut
+watch_config = false       # true: this file is read again when it changes
+# pid_file = "/run/pqedge/pqedge.pid"
 
 # ---- where clients connect ------------------------------------------------------------------------
 

@@ -126,6 +126,7 @@ Problems check_files(const Configuration& configuration) {
   check_ticket_keys(edge.tls.ticket_keys, out);
   check_place("logging.access", edge.logs.access_file, out);
   check_place("logging.error", edge.logs.error_file, out);
+  check_place("server.pid_file", edge.pid_file, out);
   check_place("admin.control_socket", configuration.admin.control_socket, out);
   check_place("debug.keylog_file", edge.debug.keylog_file, out);
   if (!edge.debug.qlog_dir.empty()) check_directory("debug.qlog_dir", edge.debug.qlog_dir, out);

@@ -22,7 +22,8 @@ namespace pqedge::config {
 namespace {
 
 constexpr size_t kMostProblems = 20;
-constexpr size_t kLargestFile = 1 << 20;
+// Ten thousand routes and a thousand servers are two megabytes.
+constexpr size_t kLargestFile = 16 << 20;
 
 bool is_within(std::string_view inner, std::string_view outer) {
   return inner.starts_with(outer) &&
@@ -113,7 +114,7 @@ Result<std::string> read_file(const std::string& path) {
     if (n < 0) return fail_errno(errno, "{}: cannot read the configuration", path);
     if (n == 0) return text;
     text.append(buffer, static_cast<size_t>(n));
-    if (text.size() > kLargestFile) return fail("{}: larger than 1MiB, so no configuration", path);
+    if (text.size() > kLargestFile) return fail("{}: larger than 16MiB, so no configuration", path);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "config/reader.h"
 #include "crypto/settings.h"
 #include "edge/passthrough_settings.h"
+#include "edge/settings.h"
 #include "http/client_certificate_fields.h"
 #include "jobs/acme/settings.h"
 #include "route/settings.h"
@@ -17,6 +18,9 @@ void read_crypto(Table& t, crypto::ProviderSettings& s);
 // section_certificates.cc
 void read_certificate(Table& t, crypto::CertificateSettings& s);
 void read_signing(Table& t, crypto::SigningSettings& s);
+
+// section_process.cc
+void read_process(Table& t, edge::Settings& s);
 
 // section_tickets.cc
 void read_tickets(Table& t, crypto::TlsSettings& s);

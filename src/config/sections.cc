@@ -23,6 +23,7 @@ void read_server(Table& t, edge::Settings& s) {
   t.count("max_connections", s.max_connections);
   t.duration("drain_timeout", s.drain_timeout);
   t.duration("drain_linger", s.drain_linger);
+  read_process(t, s);
 }
 
 void read_networks(Table& t, std::string_view key, std::vector<net::Network>& out) {

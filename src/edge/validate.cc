@@ -243,6 +243,7 @@ void check_server(const Settings& s, Problems& out) {
   check_count(out, "server.max_connections", s.max_connections, 1, 100'000'000);
   check_duration(out, "server.drain_timeout", s.drain_timeout, 0, kDay);
   check_duration(out, "server.drain_linger", s.drain_linger, 0, s.drain_timeout);
+  check_duration(out, "server.upgrade_drain_timeout", s.upgrade_drain_timeout, 0, 7 * kDay);
 }
 
 }  // namespace
