@@ -89,6 +89,9 @@ class Lease final : public ListNode<Lease> {
   // Of the connection, or of the last there was; empty texts where it has no TLS.
   const crypto::BackendTlsFacts& tls() const { return tls_; }
 
+  // The right to be at server(), from ServerState::enter(); report() at the request's end takes it.
+  Ticket& ticket() { return ticket_; }
+
   // An answer (its first byte, its next byte) must come within `timeout`, or on_backend_timeout().
   void expect(Nanos timeout);
   // Nothing is waited for (the client is slow, not the backend).
@@ -121,6 +124,7 @@ class Lease final : public ListNode<Lease> {
   crypto::BackendTlsFacts tls_;
   Nanos connect_time_ = 0;
   bool reused_ = false;
+  Ticket ticket_;
   net::Timer timer_;
 };
 

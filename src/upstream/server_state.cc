@@ -1,17 +1,58 @@
 #include "upstream/server_state.h"
 
+#include <algorithm>
+#include <format>
+
+#include "base/log.h"
+
 namespace pqedge::upstream {
 namespace {
+
+constexpr int kTimeShift = 4;
+constexpr uint64_t kDrainingBit = 8;
+constexpr uint64_t kModeBits = 7;
 
 counters::Counter series(std::string_view name, std::string_view help, const ServerState& s,
                          counters::Kind kind = counters::Kind::counter) {
   return counters::Counter(name, help, {{"pool", s.pool}, {"server", s.name}}, kind);
 }
 
+bool serves(Mode mode) { return mode == Mode::up || mode == Mode::half_open; }
+
+std::string text(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::answered: return std::format("status {}", outcome.status);
+    case Outcome::Kind::connect_failed: return "no connection";
+    case Outcome::Kind::timed_out: return "no answer in time";
+    case Outcome::Kind::reset: return "broken off";
+    case Outcome::Kind::nothing: break;
+  }
+  return "nothing";
+}
+
+std::string seconds(Nanos time) {
+  return std::format("{:.3g}s", static_cast<double>(time) / static_cast<double>(kSecond));
+}
+
 }  // namespace
 
+std::string_view text(Mode mode) {
+  switch (mode) {
+    case Mode::up: return "up";
+    case Mode::half_open: return "half_open";
+    case Mode::ejected: return "ejected";
+    case Mode::open: return "open";
+    case Mode::down: return "down";
+  }
+  return "unknown";
+}
+
 ServerState::ServerState(std::string pool_name, const ServerSettings& settings)
-    : pool(std::move(pool_name)), name(settings.name), address(settings.address) {
+    : pool(std::move(pool_name)),
+      name(settings.name),
+      address(settings.address),
+      word_(pack(Mode::up, false, 0)),
+      changed_(monotonic_now()) {
   count.requests = series("pqedge_backend_requests_total", "Requests sent to the server.", *this);
   count.connects = series("pqedge_backend_connects_total", "Connections opened to it.", *this);
   count.connect_failures =
@@ -25,11 +66,318 @@ ServerState::ServerState(std::string pool_name, const ServerSettings& settings)
              "TLS handshakes in which it asked for another key share.", *this);
   count.open = series("pqedge_backend_connections", "Connections open now.", *this,
                       counters::Kind::gauge);
+  count.up = series("pqedge_backend_up", "1 while the server takes requests, 0 while it is down, "
+                    "ejected, or its breaker is open.", *this, counters::Kind::gauge);
+  count.up.add();
 }
+
+ServerState::~ServerState() {
+  if (serves(mode())) count.up.subtract();
+  if (mode() == Mode::ejected && circle_ != nullptr) {
+    circle_->ejected.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+uint64_t ServerState::pack(Mode mode, bool draining, Nanos time) {
+  return (time << kTimeShift) | (draining ? kDrainingBit : 0) | static_cast<uint64_t>(mode);
+}
+
+Mode ServerState::mode() const {
+  return static_cast<Mode>(word_.load(std::memory_order_relaxed) & kModeBits);
+}
+
+// ---- choosing ------------------------------------------------------------------------------------
+
+Standing ServerState::standing(Nanos now) const {
+  using Use = Standing::Use;
+  const uint64_t word = word_.load(std::memory_order_relaxed);
+  const Nanos time = word >> kTimeShift;
+  Standing s{.draining = (word & kDrainingBit) != 0};
+  switch (static_cast<Mode>(word & kModeBits)) {
+    case Mode::up: s.since = time; break;
+    case Mode::half_open: {
+      const bool place = places_.load(std::memory_order_relaxed) != 0;
+      s.use = place || now >= time ? Use::ask : Use::no;
+      break;
+    }
+    case Mode::ejected:
+    case Mode::open: s.use = now >= time ? Use::ask : Use::no; break;
+    case Mode::down: s.use = Use::no; break;
+  }
+  return s;
+}
+
+bool ServerState::enter(Nanos now, Ticket& ticket) {
+  ticket.round = 0;
+  return mode() == Mode::up || enter_slowly(now, ticket);
+}
+
+bool ServerState::enter_slowly(Nanos now, Ticket& ticket) {
+  const std::lock_guard lock(mutex_);
+  const Nanos time = word_.load(std::memory_order_relaxed) >> kTimeShift;
+  if (mode() == Mode::down || (mode() != Mode::half_open && mode() != Mode::up && now < time)) {
+    return false;
+  }
+  if (mode() == Mode::ejected) change(Mode::up, now, "its time is over", now);
+  if (mode() == Mode::open) {
+    ++round_;
+    well_ = 0;
+    places_.store(std::max(1U, rules_.breaker.probes), std::memory_order_relaxed);
+    change(Mode::half_open, now + rules_.breaker.probe_timeout, "the pause is over", now);
+  }
+  if (mode() == Mode::up) return true;
+  if (now >= word_.load(std::memory_order_relaxed) >> kTimeShift) {
+    change(Mode::open, now + rules_.breaker.pause, "a probe got no answer in time", now);
+    return false;
+  }
+  const uint32_t places = places_.load(std::memory_order_relaxed);
+  if (places == 0) return false;
+  places_.store(places - 1, std::memory_order_relaxed);
+  ticket.round = round_;
+  return true;
+}
+
+void ServerState::leave(Ticket& ticket) {
+  const uint32_t round = std::exchange(ticket.round, 0);
+  if (round == 0) return;
+  const std::lock_guard lock(mutex_);
+  if (mode() == Mode::half_open && round == round_) {
+    places_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+// ---- what became of requests ---------------------------------------------------------------------
+
+void ServerState::report(const Outcome& outcome, Ticket& ticket, Nanos now) {
+  if (timed_.load(std::memory_order_relaxed) && outcome.first_byte != 0) {
+    latency.observe(outcome.first_byte, now);
+  }
+  if (!watched_.load(std::memory_order_relaxed)) {
+    leave(ticket);
+    return;
+  }
+  if (outcome.kind == Outcome::Kind::nothing) return leave(ticket);
+  const bool surely_well = outcome.kind == Outcome::Kind::answered && outcome.status < 500;
+  if (surely_well && ticket.round == 0 && mode() == Mode::up) {
+    if (window_length_.load(std::memory_order_relaxed) != 0) count_request(false, now);
+    if (failures_.load(std::memory_order_relaxed) != 0) {
+      failures_.store(0, std::memory_order_relaxed);
+    }
+    return;
+  }
+  report_slowly(outcome, ticket, now);
+  ticket.round = 0;
+}
+
+void ServerState::report_slowly(const Outcome& outcome, const Ticket& ticket, Nanos now) {
+  const std::lock_guard lock(mutex_);
+  const bool failed = is_failure(outcome);
+  if (mode() == Mode::half_open) {
+    // What was sent before, or as a probe of an earlier round, says nothing of how it is now.
+    if (ticket.round != round_) return;
+    if (failed) {
+      change(Mode::open, now + rules_.breaker.pause, "a probe failed: " + text(outcome), now);
+    } else if (++well_ >= rules_.breaker.probes) {
+      change(Mode::up, now, std::format("{} of {} probes went well", well_, well_), now);
+    }
+    return;
+  }
+  if (mode() != Mode::up || ticket.round != 0) return;
+  if (window_length_.load(std::memory_order_relaxed) != 0) count_request(failed, now);
+  if (!failed) {
+    failures_.store(0, std::memory_order_relaxed);
+    return;
+  }
+  failures_.fetch_add(1, std::memory_order_relaxed);
+  on_failure(outcome, now);
+}
+
+bool ServerState::is_failure(const Outcome& outcome) const {
+  if (outcome.kind != Outcome::Kind::answered) return true;
+  if (outcome.status < 500) return false;
+  if (rules_.failure_statuses.empty()) return outcome.status != 501 && outcome.status != 505;
+  return std::ranges::find(rules_.failure_statuses, outcome.status) !=
+         rules_.failure_statuses.end();
+}
+
+void ServerState::on_failure(const Outcome& outcome, Nanos now) {
+  const uint32_t in_a_row = failures_.load(std::memory_order_relaxed);
+  const auto [requests, failed] = window(now);
+  const auto why = [&](const auto& rule) -> std::string {
+    if (rule.failures != 0 && in_a_row >= rule.failures) {
+      return std::format("{} failures in a row, the last: {}", in_a_row, text(outcome));
+    }
+    if (rule.error_percent != 0 && requests >= rule.min_requests &&
+        uint64_t{failed} * 100 >= uint64_t{requests} * rule.error_percent) {
+      return std::format("{} of {} requests failed, the last: {}", failed, requests, text(outcome));
+    }
+    return {};
+  };
+  if (rules_.breaker.on) {
+    if (const std::string reason = why(rules_.breaker); !reason.empty()) {
+      change(Mode::open, now + rules_.breaker.pause, reason, now);
+      return;
+    }
+  }
+  if (!rules_.outlier.on) return;
+  if (const std::string reason = why(rules_.outlier); !reason.empty() && may_be_ejected()) {
+    eject(reason, now);
+  }
+}
+
+// Never the last one of a pool, and not more of them than the settings say: where most fail it is
+// not the servers that are odd.
+bool ServerState::may_be_ejected() {
+  if (circle_ == nullptr) return false;
+  const uint32_t members = circle_->members.load(std::memory_order_relaxed);
+  uint32_t others = circle_->ejected.load(std::memory_order_relaxed);
+  do {
+    if (others + 1 >= members) return false;
+    if (others != 0 && (others + 1) * 100 > members * rules_.outlier.max_percent) return false;
+  } while (!circle_->ejected.compare_exchange_weak(others, others + 1, std::memory_order_relaxed));
+  return true;
+}
+
+void ServerState::eject(std::string_view why, Nanos now) {
+  const OutlierSettings& rule = rules_.outlier;
+  // Each `eject` of good behaviour makes up for one ejection.
+  if (returned_ != 0 && rule.eject != 0) {
+    const uint64_t forgiven = (now - returned_) / rule.eject;
+    ejections_ = forgiven >= ejections_ ? 0 : ejections_ - static_cast<uint32_t>(forgiven);
+  }
+  ejections_ = std::min(ejections_ + 1, 10'000U);
+  const Nanos time = std::min(rule.eject * ejections_, std::max(rule.eject, rule.max_eject));
+  change(Mode::ejected, now + time, why, now);
+}
+
+// ---- requests by window --------------------------------------------------------------------------
+
+void ServerState::count_request(bool failed, Nanos now) {
+  constexpr uint64_t kMost = (1U << 20) - 1;
+  const Nanos length = window_length_.load(std::memory_order_relaxed);
+  if (length == 0) return;
+  const uint64_t number = (now / length) & 0xff'ffff;
+  uint64_t seen = window_.load(std::memory_order_relaxed);
+  uint64_t next = 0;
+  do {
+    const bool same = seen >> 40 == number;
+    const uint64_t requests = same ? (seen >> 20) & kMost : 0;
+    const uint64_t failures = same ? seen & kMost : 0;
+    if (requests == kMost) return;  // enough to know its share
+    next = number << 40 | (requests + 1) << 20 | (failures + (failed ? 1 : 0));
+  } while (!window_.compare_exchange_weak(seen, next, std::memory_order_relaxed));
+}
+
+std::pair<uint32_t, uint32_t> ServerState::window(Nanos now) const {
+  const Nanos length = window_length_.load(std::memory_order_relaxed);
+  const uint64_t seen = window_.load(std::memory_order_relaxed);
+  if (length == 0 || seen >> 40 != ((now / length) & 0xff'ffff)) return {0, 0};
+  return {static_cast<uint32_t>((seen >> 20) & 0xf'ffff), static_cast<uint32_t>(seen & 0xf'ffff)};
+}
+
+// ---- keeping -------------------------------------------------------------------------------------
+
+// Every change of state is here: one line in the log, one count.
+void ServerState::change(Mode to, Nanos time, std::string_view why, Nanos now) {
+  const Mode from = mode();
+  const bool draining = (word_.load(std::memory_order_relaxed) & kDrainingBit) != 0;
+  word_.store(pack(to, draining, time), std::memory_order_relaxed);
+  if (from == to) return;
+  failures_.store(0, std::memory_order_relaxed);
+  window_.store(0, std::memory_order_relaxed);
+  if (from == Mode::ejected) {
+    returned_ = now;
+    if (circle_ != nullptr) circle_->ejected.fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (serves(to) && !serves(from)) count.up.add();
+  if (!serves(to) && serves(from)) count.up.subtract();
+  changed_ = now;
+  changed_wall_ = wall_now() / kSecond;
+  reason_ = why;
+  ++transitions_;
+  counters::Counter("pqedge_backend_state_changes_total",
+                    "Changes of a server's state, by the state that it came into.",
+                    {{"pool", pool}, {"server", name}, {"to", std::string(text(to))}})
+      .add();
+  std::string until;
+  if (to == Mode::open || to == Mode::ejected) until = ", for " + seconds(time - now);
+  const auto level = serves(to) ? log::Level::info : log::Level::warning;
+  log::at(level, "backend", "pool '{}': server {}: {} -> {}{}: {}", pool, name, text(from),
+          text(to), until, why);
+}
+
+void ServerState::configure(const ServerRules& rules, std::shared_ptr<Circle> circle,
+                            bool latency_wanted) {
+  const Nanos now = monotonic_now();
+  const std::lock_guard lock(mutex_);
+  if (mode() == Mode::ejected && circle != circle_) {
+    if (circle_ != nullptr) circle_->ejected.fetch_sub(1, std::memory_order_relaxed);
+    if (circle != nullptr) circle->ejected.fetch_add(1, std::memory_order_relaxed);
+  }
+  circle_ = std::move(circle);
+  rules_ = rules;
+  const bool by_window = (rules.breaker.on && rules.breaker.error_percent != 0) ||
+                         (rules.outlier.on && rules.outlier.error_percent != 0);
+  const bool breaker_first = rules.breaker.on && rules.breaker.error_percent != 0;
+  window_length_.store(
+      !by_window ? 0 : breaker_first ? rules.breaker.window : rules.outlier.window,
+      std::memory_order_relaxed);
+  watched_.store(rules.breaker.on || rules.outlier.on, std::memory_order_relaxed);
+  timed_.store(latency_wanted, std::memory_order_relaxed);
+  const bool broken = mode() == Mode::open || mode() == Mode::half_open;
+  if ((broken && !rules.breaker.on) || (mode() == Mode::ejected && !rules.outlier.on)) {
+    change(Mode::up, now, "the configuration has no such rule any more", now);
+  }
+}
+
+void ServerState::set_draining(bool draining) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t word = word_.load(std::memory_order_relaxed);
+  if (((word & kDrainingBit) != 0) == draining) return;
+  word_.store(word ^ kDrainingBit, std::memory_order_relaxed);
+  log::info("backend", "pool '{}': server {}: {}", pool, name,
+            draining ? "drains: it gets no new clients" : "does not drain any more");
+}
+
+void ServerState::set_checked(bool up, std::string_view why, Nanos now) {
+  const std::lock_guard lock(mutex_);
+  if (up && mode() == Mode::down) change(Mode::up, now, why, now);
+  if (!up && mode() != Mode::down) change(Mode::down, now, why, now);
+}
+
+void ServerState::reset(Nanos now) {
+  const std::lock_guard lock(mutex_);
+  ejections_ = 0;
+  failures_.store(0, std::memory_order_relaxed);
+  window_.store(0, std::memory_order_relaxed);
+  passed_over_until.store(0, std::memory_order_relaxed);
+  if (mode() != Mode::up) change(Mode::up, now, "an operator said so", now);
+}
+
+ServerState::Facts ServerState::facts(Nanos now) const {
+  const std::lock_guard lock(mutex_);
+  const uint64_t word = word_.load(std::memory_order_relaxed);
+  const Nanos time = word >> kTimeShift;
+  Facts f{.mode = mode(), .draining = (word & kDrainingBit) != 0};
+  f.in_mode_for = now > changed_ ? now - changed_ : 0;
+  if ((f.mode == Mode::ejected || f.mode == Mode::open) && time > now) f.left = time - now;
+  f.failures = failures_.load(std::memory_order_relaxed);
+  f.ejections = ejections_;
+  f.transitions = transitions_;
+  f.reason = reason_;
+  f.changed = changed_wall_;
+  return f;
+}
+
+// ---- Registry ------------------------------------------------------------------------------------
 
 std::shared_ptr<ServerState> Registry::get(const std::string& pool, const ServerSettings& server) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(states_, [](const auto& entry) { return entry.second.expired(); });
+  // Servers that are gone: looked for now and then only, since a load asks for a thousand.
+  if (states_.size() >= sweep_at_) {
+    std::erase_if(states_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_at_ = std::max<size_t>(64, states_.size() * 2);
+  }
   auto& slot = states_[{pool, server.address.to_string()}];
   if (auto existing = slot.lock()) return existing;
   auto made = std::make_shared<ServerState>(pool, server);
