@@ -56,6 +56,7 @@ Result<std::unique_ptr<Connection>> Connection::accept(Endpoint& endpoint, const
 
 Result<void> Connection::start(const Initial& initial) {
   contexts_ = endpoint_.options_.contexts;
+  address_validated_ = initial.address_validated;
   stream_limit_ = max_streams_ = endpoint_.options_.max_streams;
   facts_.id = endpoint_.next_connection_id();
   facts_.peer = initial.datagram.peer;

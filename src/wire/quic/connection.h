@@ -149,6 +149,7 @@ class Connection : public ListNode<DirtyTag>,
 
   // Writing (connection_send.cc).
   bool write_packets();
+  void note_amplification_wait();
   static ngtcp2_ssize write_packet(ngtcp2_conn* conn, ngtcp2_path* path, ngtcp2_pkt_info* info,
                                    uint8_t* dest, size_t size, ngtcp2_tstamp now, void* self);
   ngtcp2_ssize fill_packet(ngtcp2_path* path, ngtcp2_pkt_info* info, uint8_t* dest, size_t size,
@@ -195,6 +196,8 @@ class Connection : public ListNode<DirtyTag>,
   Ending ending_ = Ending::none;
   bool write_before_close_ = false;
   bool lacks_start_ = false;
+  bool address_validated_ = false;  // by a token, before the handshake
+  bool waited_for_client_ = false;  // for the limit of what an address that may be forged gets
   bool confirm_owed_ = false;  // the application began with early data, and the Finished has come
   bool reading_ = false;  // inside ngtcp2_conn_read_pkt
   Nanos send_progress_at_ = 0;

@@ -11,6 +11,8 @@ namespace pqedge::quic {
 namespace {
 
 constexpr size_t kMaxVectors = 16;  // slices of one stream in one packet
+// Of a packet that carries the handshake: header, CRYPTO frame's head and tag.
+constexpr uint64_t kLeastOverhead = 40;
 
 }  // namespace
 
@@ -23,6 +25,7 @@ void Connection::flush() {
   if (ending_ == Ending::none && handler_ != nullptr) handler_->before_send();
   if (ending_ == Ending::none) {
     if (!write_packets()) return;  // the socket is full: it wakes us
+    if (state_ == State::handshake) note_amplification_wait();
     arm_timer();
     tell_progress();
   } else if (write_before_close_) {
@@ -64,6 +67,21 @@ bool Connection::write_packets() {
   }
   ngtcp2_conn_update_pkt_tx_time(conn_, now);
   return true;
+}
+
+// RFC 9000 8.1: an address that may be forged gets at most three times what came from it. A flight
+// with ML-DSA certificates can be longer than that allows: the rest waits for the client's next
+// datagram, a round trip. Told by the sums, since ngtcp2 only writes nothing.
+void Connection::note_amplification_wait() {
+  if (address_validated_ || waited_for_client_) return;
+  ngtcp2_conn_info info;
+  ngtcp2_conn_get_conn_info(conn_, &info);
+  const uint64_t limit = 3 * info.bytes_recv;
+  const bool no_room = info.bytes_sent + ngtcp2_conn_get_max_tx_udp_payload_size(conn_) > limit;
+  const bool all_sent = info.bytes_sent >= tls_.handshake_bytes() + kLeastOverhead * info.pkt_sent;
+  if (!no_room || all_sent) return;
+  waited_for_client_ = true;
+  counters::amplification_waits.add();
 }
 
 void Connection::write_failed(int error) {

@@ -32,6 +32,10 @@ const Counter handshakes_failed{"pqedge_quic_handshakes_failed_total",
                                 "QUIC handshakes that failed"};
 const Counter handshakes_timed_out{"pqedge_quic_handshakes_timed_out_total",
                                    "QUIC handshakes that took too long"};
+const Counter amplification_waits{
+    "pqedge_quic_amplification_waits_total",
+    "QUIC handshakes whose first flight was longer than three times what the client had sent, and "
+    "waited for more of it (RFC 9000 8.1)"};
 const Counter idle_timeouts{"pqedge_quic_idle_timeouts_total",
                             "QUIC connections that ended in silence"};
 const Counter migrations{"pqedge_quic_migrations_total", "validated changes of a client's address"};

@@ -16,6 +16,7 @@ extern const Counter connections_open;  // gauge
 extern const Counter handshakes_open;   // gauge
 extern const Counter handshakes_failed;
 extern const Counter handshakes_timed_out;
+extern const Counter amplification_waits;  // connections
 extern const Counter idle_timeouts;
 extern const Counter migrations;
 

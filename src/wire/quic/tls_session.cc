@@ -192,6 +192,7 @@ void TlsSession::resume_handshake() {
 // ---- what OpenSSL asks for -------------------------------------------------------------------
 
 bool TlsSession::send(Bytes bytes) {
+  handshake_bytes_ += bytes.size();
   const int status =
       ngtcp2_conn_submit_crypto_data(*conn_, write_level_, bytes.data(), bytes.size());
   if (status == 0) return true;

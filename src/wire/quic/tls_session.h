@@ -50,6 +50,9 @@ class TlsSession final : private TlsCalls, private crypto::HandshakeDriver {
   SSL* ssl() const { return ssl_.get(); }  // null while a signing thread has it
   void* native_handle() const { return context_; }
 
+  // Of CRYPTO frames, given to ngtcp2 so far.
+  uint64_t handshake_bytes() const { return handshake_bytes_; }
+
  private:
   struct Away;
 
@@ -78,6 +81,7 @@ class TlsSession final : private TlsCalls, private crypto::HandshakeDriver {
   crypto::SslPtr ssl_;
   std::shared_ptr<Away> away_;
   ngtcp2_crypto_ossl_ctx* context_ = nullptr;
+  uint64_t handshake_bytes_ = 0;
   ngtcp2_encryption_level write_level_ = NGTCP2_ENCRYPTION_LEVEL_INITIAL;
   bool paused_ = false;
   bool replaying_ = false;  // what was written down while the SSL was away
