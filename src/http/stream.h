@@ -220,6 +220,9 @@ class ClientConnectionHandler {
     static_cast<void>(processed);
     static_cast<void>(refused);
   }
+  // The peer wants HTTP/1.1 instead (RFC 9113 7), as one that authenticates connections does. The
+  // stream was told Abort::refused.
+  virtual void on_http11_required() {}
   // The connection is finished: destroy it. Called from the end of a turn.
   virtual void on_client_connection_closed(std::string_view reason) = 0;
 

@@ -1,7 +1,10 @@
 // One worker's connections to one backend server.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/intrusive_list.h"
 #include "crypto/backend_tls.h"
@@ -45,7 +48,8 @@ class Backend : public std::enable_shared_from_this<Backend> {
 
   // Takes a kept connection (the most recently used: the others may time out), a place on one that
   // multiplexes, or one that is being made, or opens one.
-  // `fresh`: never one that was kept unused, and may have died meanwhile.
+  // `fresh`: never one that was kept unused, and may have died meanwhile. What is wanted, and whose
+  // connection it is to be, the lease's requester says.
   // False: the server is at its maximum; nothing was called.
   bool acquire(Lease& lease, bool fresh);
 
@@ -60,19 +64,29 @@ class Backend : public std::enable_shared_from_this<Backend> {
 
  private:
   friend class Connection;
-  friend class Lease;
   friend class Pins;
-  Connection* find_kept(const Requester& requester);
+  // Whether connections multiplex, before one is made.
+  enum class Multiplexing : uint8_t { no, yes, unknown };
+
+  Connection* find(const Requester& requester, bool fresh);
+  Connection* find_idle();
   Connection* find_shared();
   Connection* find_connecting();
   bool at_maximum() const;
-  uint32_t streams_each() const;
+  uint32_t streams_each() const { return std::min(max_streams_, usable_streams_); }
   void open(Lease& lease);
+  std::unique_ptr<Connector> make_connector(Purpose purpose, std::string preface,
+                                            http::ClientConnectionHandler& owner,
+                                            ConnectorHandler& handler);
+  void use_protocol(Protocol protocol);
   void use_tls(std::shared_ptr<const crypto::BackendTls> tls);
   void outdate_connections();
-  ConnectOptions connect_options(Connection& connection, std::string preface);
   void put_idle(Connection& connection);
+  bool keeps(const Connection& connection) const;
+  void note_connected(Connection& connection);
+  void note_served(const Connection& connection);
   void note_going_away(uint64_t processed, uint64_t refused);
+  void note_http11_required();
   void note_room();
   void tell_room();
 
@@ -81,8 +95,8 @@ class Backend : public std::enable_shared_from_this<Backend> {
   Pins& pins_;
   std::shared_ptr<const http::Limits> limits_;
   Protocol protocol_ = Protocol::http1;
-  bool expects_multiplexing_ = false;  // by the protocol, or by what ALPN said last
-  bool configured_ = false;
+  Multiplexing multiplexing_ = Multiplexing::no;
+  bool http11_required_ = false;  // whatever ALPN would say
   uint8_t send_proxy_ = 0;
   Nanos connect_timeout_ = 0;
   Nanos idle_timeout_ = 0;

@@ -23,6 +23,7 @@ struct ConnectOptions {
   Protocol protocol = Protocol::http1;
   Purpose purpose = Purpose::requests;  // with `bytes` the protocol does not count
   uint32_t max_streams = 100;  // of a connection that multiplexes, at a time
+  Nanos probe_timeout = 4 * kSecond;  // for the answer to a PING (http::ClientConnection::probe)
   std::shared_ptr<const http::Limits> limits;
   std::shared_ptr<const crypto::BackendTls> tls;  // null: no TLS
   std::shared_ptr<SSL_CTX> tls_context;           // of `tls`, this worker's

@@ -27,7 +27,7 @@ class Pins {
  private:
   friend class Connection;
   void add(Connection& connection, uint64_t client);
-  void remove(Connection& connection);
+  void remove(Connection& connection, uint64_t client);
 
   std::unordered_map<uint64_t, IntrusiveList<Connection, PinTag>> by_client_;
 };
