@@ -9,6 +9,8 @@
 #include "crypto/backend_tls_settings.h"
 #include "http/forwarding.h"
 #include "net/address.h"
+#include "upstream/discovery_settings.h"
+#include "upstream/server_rules.h"
 
 namespace pqedge::upstream {
 
@@ -50,6 +52,9 @@ struct PoolSettings {
   Balance balance = Balance::least_connections;
   KeySource hash_by;                       // with Balance::hash
   std::vector<ServerSettings> servers;
+  DiscoverySettings discovery;             // finds more
+  HealthSettings health;
+  ServerRules rules;                       // of servers that fail requests
   Protocol protocol = Protocol::http1;
 
   Nanos connect_timeout = 2 * kSecond;
