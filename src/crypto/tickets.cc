@@ -84,6 +84,25 @@ void TicketKeyRing::use_own() {
   clock_ = own_clock_;
 }
 
+std::vector<TicketKey> TicketKeyRing::own_keys() {
+  const std::lock_guard lock(mutex_);
+  std::vector<TicketKey> copies;
+  if (shared_) return copies;
+  copies.reserve(keys_.size());
+  for (const Entry& e : keys_) copies.push_back(e.key);
+  return copies;
+}
+
+void TicketKeyRing::go_on_with(const std::vector<TicketKey>& keys) {
+  const std::lock_guard lock(mutex_);
+  if (shared_ || !keys_.empty()) return;
+  keys_.reserve(2 * kMaxKeys);
+  for (const TicketKey& key : keys) {
+    if (keys_.size() < kMaxKeys) keys_.push_back(Entry{key, nullptr});
+  }
+  std::ranges::sort(keys_, std::ranges::greater(), [](const Entry& e) { return e.key.created; });
+}
+
 Nanos TicketKeyRing::now() {
   const std::lock_guard lock(mutex_);
   return clock_();

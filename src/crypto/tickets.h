@@ -49,6 +49,12 @@ class TicketKeyRing {
   void install(std::vector<TicketKey> keys, Clock wall_clock = &wall_now);
   // Back to keys of its own; nothing happens where it has no others.
   void use_own();
+  // For a process that goes on where this one stops: copies of the keys of its own, none where they
+  // are a store's. The caller forgets them.
+  std::vector<TicketKey> own_keys();
+  // In a ring that has none yet: goes on with those of the process before. Their times are read by
+  // the same clock, which is the machine's.
+  void go_on_with(const std::vector<TicketKey>& keys);
 
   TicketKey current(Nanos now);
   // The key of that name and whether a new ticket should be issued (it is no longer current).

@@ -134,7 +134,7 @@ bool UdpPassthrough::is_another_workers(const PathKey& key, const quic::Received
 
 // An address that is not known here: perhaps a client that has moved.
 bool UdpPassthrough::take_short(const quic::ReceivedDatagram& datagram, const PathKey& key) {
-  if (!view_->passes_on(PassthroughTransport::udp)) return false;
+  if (!accepting_ || !view_->passes_on(PassthroughTransport::udp)) return false;
   const Bytes id = datagram.bytes.subspan(1);
   PassthroughTable::Followed found = view_->passthrough->follow(id);
   if (found.server == nullptr || !worker_.may_open_connection() || !room_for_flow(key)) {

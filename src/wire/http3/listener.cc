@@ -26,7 +26,8 @@ class ListenerImpl final : public Listener, private quic::EndpointHandler {
                                             .contexts = std::move(contexts),
                                             .max_streams = limits_->max_streams,
                                             .max_unidirectional_streams = kUnidirectionalStreams,
-                                            .application_limits = limits_->max_head},
+                                            .application_limits = limits_->max_head,
+                                            .reading = options.reading},
                                            *this);
     if (!endpoint) return std::unexpected(endpoint.error());
     endpoint_ = std::move(*endpoint);
@@ -44,6 +45,14 @@ class ListenerImpl final : public Listener, private quic::EndpointHandler {
   }
   void stop_accepting() override { endpoint_->stop_accepting(); }
   size_t connections() const override { return endpoint_->connections(); }
+  Result<void> set_reading(bool on) override { return endpoint_->set_reading(on); }
+  bool receive_from_successor(const quic::ReceivedDatagram& datagram) override {
+    return endpoint_->receive_from_successor(datagram);
+  }
+  void receive_returned(const quic::ReceivedDatagram& datagram) override {
+    endpoint_->receive_returned(datagram);
+  }
+  size_t half_open() const override { return endpoint_->half_open(); }
   void set_filter(quic::DatagramFilter* filter) override { endpoint_->set_filter(filter); }
   void receive_unfiltered(const quic::ReceivedDatagram& datagram) override {
     endpoint_->receive_unfiltered(datagram);
@@ -82,6 +91,10 @@ class ListenerImpl final : public Listener, private quic::EndpointHandler {
     if (!acceptor_.is_live(owner)) return false;
     acceptor_.hand_over(owner, datagram);
     return true;
+  }
+  bool has_predecessor() override { return acceptor_.has_predecessor(); }
+  bool ask_predecessor(const quic::ReceivedDatagram& datagram) override {
+    return acceptor_.ask_predecessor(datagram);
   }
 
   std::shared_ptr<const http::Limits> limits_;

@@ -32,6 +32,9 @@ class Acceptor {
   // `datagram` is copied if it is kept.
   virtual bool is_live(const quic::Owner&) { return true; }  // false: the client gets a reset
   virtual void hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) = 0;
+  // As of quic::EndpointHandler.
+  virtual bool has_predecessor() { return false; }
+  virtual bool ask_predecessor(const quic::ReceivedDatagram&) { return false; }
 
  protected:
   ~Acceptor() = default;
@@ -46,6 +49,7 @@ class Listener {
     std::shared_ptr<const quic::Keys> keys;  // of the process: IDs, resets, Retry, tokens
     quic::Settings settings;
     std::shared_ptr<const http::Limits> limits;
+    bool reading = true;
   };
   static Result<std::unique_ptr<Listener>> create(net::Loop& loop, Options options,
                                                   std::shared_ptr<crypto::ServerContexts> contexts,
@@ -61,6 +65,12 @@ class Listener {
   // New Initials are refused from now on; what runs goes on.
   virtual void stop_accepting() = 0;
   virtual size_t connections() const = 0;
+
+  // For an upgrade: as of quic::Endpoint.
+  virtual Result<void> set_reading(bool on) = 0;
+  virtual bool receive_from_successor(const quic::ReceivedDatagram& datagram) = 0;
+  virtual void receive_returned(const quic::ReceivedDatagram& datagram) = 0;
+  virtual size_t half_open() const = 0;
 
   // For datagrams that are passed on: as in quic::Endpoint.
   virtual void set_filter(quic::DatagramFilter* filter) = 0;

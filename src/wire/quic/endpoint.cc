@@ -48,15 +48,26 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(net::Loop& loop, Options opti
   if (const int off = 0; options.socket.gro && !options.settings.gro) {
     setsockopt(fd, IPPROTO_UDP, UDP_GRO, &off, sizeof off);
   }
+  const bool reading = options.reading;
   std::unique_ptr<Endpoint> endpoint(new Endpoint(loop, std::move(options), handler));
-  if (auto added = loop.add(fd, *endpoint, true); !added) {
-    return std::unexpected(added.error());
-  }
+  if (auto set = endpoint->set_reading(reading); !set) return std::unexpected(set.error());
   return endpoint;
 }
 
+Result<void> Endpoint::set_reading(bool on) {
+  if (on == reading_) return {};
+  const int fd = options_.socket.fd.get();
+  if (!on) {
+    loop_.remove(fd, *this);
+  } else if (auto added = loop_.add(fd, *this, true); !added) {
+    return added;
+  }
+  reading_ = on;
+  return {};
+}
+
 Endpoint::~Endpoint() {
-  loop_.remove(options_.socket.fd.get(), *this);
+  if (reading_) loop_.remove(options_.socket.fd.get(), *this);
   for (auto& [connection, owned] : connections_) connection->abandon();
   connections_.clear();
 }
@@ -99,6 +110,37 @@ void Endpoint::receive_unfiltered(const ReceivedDatagram& datagram) {
   loop_.defer(turn_end_);
 }
 
+// What of dispatch() is for connections that are here already.
+bool Endpoint::receive_from_successor(const ReceivedDatagram& datagram) {
+  ngtcp2_version_cid header;
+  const int status = ngtcp2_pkt_decode_version_cid(&header, datagram.bytes.data(),
+                                                   datagram.bytes.size(), kConnectionIdSize);
+  if (status != 0) return false;
+  counters::received_handed_over.add();
+  loop_.defer(turn_end_);
+  const Bytes id{header.dcid, header.dcidlen};
+  if (Connection* connection = ids_.find(id); connection != nullptr) {
+    connection->receive(datagram);
+    received_.push_back(*connection);
+    return true;
+  }
+  if (filter_ != nullptr && filter_->take(datagram, id, true)) {
+    filter_->end_of_batch();
+    return true;
+  }
+  // The ID that a Retry of ours gave begins a connection there; any other was once one here.
+  const bool is_long = (datagram.bytes[0] & 0x80) != 0;
+  if (is_long || options_.keys->owner_of(id, kServerId) != options_.self) return false;
+  send_stateless_reset(datagram, id);
+  return true;
+}
+
+void Endpoint::receive_returned(const ReceivedDatagram& datagram) {
+  dispatch(datagram, Source::returned);
+  if (filter_ != nullptr) filter_->end_of_batch();
+  loop_.defer(turn_end_);
+}
+
 void Endpoint::after_batch() {
   while (!received_.empty()) received_.pop_front().after_receive();
 }
@@ -118,6 +160,7 @@ void Endpoint::dispatch(const ReceivedDatagram& datagram, Source source) {
     received_.push_back(*connection);
     return;
   }
+  if (source == Source::socket && is_predecessors(datagram, id)) return;
   if (filter_ != nullptr && source != Source::filter &&
       filter_->take(datagram, id, source == Source::handed_over)) {
     return;
@@ -127,14 +170,19 @@ void Endpoint::dispatch(const ReceivedDatagram& datagram, Source source) {
     send_version_negotiation(datagram, {header.scid, header.scidlen}, id);
     return;
   }
-  no_connection(datagram, id, source == Source::handed_over);
+  no_connection(datagram, id, source);
 }
 
-void Endpoint::no_connection(const ReceivedDatagram& datagram, Bytes id, bool handed_over) {
+bool Endpoint::is_predecessors(const ReceivedDatagram& datagram, Bytes id) {
+  return handler_.has_predecessor() && !options_.keys->owner_of(id, kServerId) &&
+         handler_.ask_predecessor(datagram);
+}
+
+void Endpoint::no_connection(const ReceivedDatagram& datagram, Bytes id, Source source) {
   const bool is_long = (datagram.bytes[0] & 0x80) != 0;
   const std::optional<Owner> owner = options_.keys->owner_of(id, kServerId);
-  if (owner && *owner != options_.self) {
-    if (handed_over) {
+  if (owner && *owner != options_.self && source != Source::returned) {
+    if (source == Source::handed_over) {
       counters::dropped_unknown.add();
       return;
     }

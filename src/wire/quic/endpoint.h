@@ -33,6 +33,11 @@ class EndpointHandler {
   virtual void on_handshake_confirmed() {}
   // A datagram for another owner of this deployment, and whether that one is there to take it.
   virtual bool hand_over(const Owner& owner, const ReceivedDatagram& datagram) = 0;
+  // While a process that this one took the socket over from has handshakes under way: their client
+  // still uses an ID of its own making, so that any such ID may be that process's.
+  virtual bool has_predecessor() { return false; }
+  // True: it was sent there. What is not known there comes back by receive_returned().
+  virtual bool ask_predecessor(const ReceivedDatagram&) { return false; }
 
  protected:
   ~EndpointHandler() = default;
@@ -52,6 +57,7 @@ class Endpoint final : public net::EventSource {
     uint64_t max_unidirectional_streams = 8;
     // What the application announces and clients remember: early data is good for the same only.
     uint64_t application_limits = 0;
+    bool reading = true;  // false: until set_reading(), somebody else reads the socket
   };
   static Result<std::unique_ptr<Endpoint>> create(net::Loop& loop, Options options,
                                                   EndpointHandler& handler);
@@ -63,6 +69,15 @@ class Endpoint final : public net::EventSource {
   void set_application_limits(uint64_t limits) { options_.application_limits = limits; }
   void receive_handed_over(const ReceivedDatagram& datagram);
   void stop_accepting() { accepting_ = false; }
+
+  // ---- for an upgrade: one process reads a socket that two have, and both send on it
+  Result<void> set_reading(bool on);
+  // From the process that reads now. False: it is of no connection here.
+  bool receive_from_successor(const ReceivedDatagram& datagram);
+  // Asked of the process before, and not known there.
+  void receive_returned(const ReceivedDatagram& datagram);
+  // Handshakes under way: a client may still use IDs that it has made itself.
+  size_t half_open() const { return half_open_; }
 
   // ---- for a filter, which outlives the endpoint
   // Null: every datagram is for connections here.
@@ -88,9 +103,10 @@ class Endpoint final : public net::EventSource {
 
   Endpoint(net::Loop& loop, Options options, EndpointHandler& handler);
   void on_events(uint32_t events) override;
-  enum class Source : uint8_t { socket, handed_over, filter };
+  enum class Source : uint8_t { socket, handed_over, filter, returned };
   void dispatch(const ReceivedDatagram& datagram, Source source);
-  void no_connection(const ReceivedDatagram& datagram, Bytes id, bool handed_over);
+  bool is_predecessors(const ReceivedDatagram& datagram, Bytes id);
+  void no_connection(const ReceivedDatagram& datagram, Bytes id, Source source);
   void first_packet(const ReceivedDatagram& datagram);
   bool wants_retry();
   void make_connection(const Connection::Initial& initial);
@@ -130,6 +146,7 @@ class Endpoint final : public net::EventSource {
   uint64_t made_ = 0;
   DatagramFilter* filter_ = nullptr;
   bool accepting_ = true;
+  bool reading_ = false;
 };
 
 }  // namespace pqedge::quic
