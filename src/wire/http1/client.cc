@@ -41,6 +41,11 @@ ClientConnection::ClientConnection(net::Loop& loop, std::unique_ptr<net::Stream>
       stream_(std::move(stream)),
       limits_(std::move(limits)),
       owner_(handler),
+      drain_timer_(
+          [](void* self) {
+            static_cast<ClientConnection*>(self)->shut("the backend takes nothing");
+          },
+          this),
       turn_end_([](void* self) { static_cast<ClientConnection*>(self)->on_turn_end(); }, this) {
   stream_->set_handler(this);
 }
@@ -65,6 +70,7 @@ void ClientConnection::send_request_head(const http::Request& request, bool end)
   const Bytes head = write_request_head(request, framing);
   if (head.empty()) return fail(http::Abort::internal_error, "control byte in a request head");
   method_ = request.method;
+  upgrade_ = request.upgrade;
   head_size_ = head.size();
   stream_->write_copy(head);
   body_out_.begin(framing.coding, framing.length);
@@ -89,6 +95,7 @@ void ClientConnection::send_request_end(const http::Fields* trailers) {
     return fail(http::Abort::internal_error, "request body shorter than its Content-Length");
   }
   sending_ = Sending::whole;
+  if (tunnel_) stream_->shutdown_write();
   if (answer_ == Answer::whole) release_stream();
 }
 
@@ -99,6 +106,7 @@ bool ClientConnection::anything_sent() const {
 }
 
 void ClientConnection::on_writable() {
+  if (draining_) return release_tunnel();
   if (!above_low_water_ || stream_->backlog() > kLowWater) return;
   above_low_water_ = false;
   if (request_ != nullptr && !closed_) request_->on_request_writable();
@@ -108,6 +116,7 @@ void ClientConnection::on_writable() {
 // Both directions are whole: the handler was, or is about to be, called for the last time.
 void ClientConnection::release_stream() {
   request_ = nullptr;
+  if (tunnel_) return release_tunnel();
   answer_ = Answer::none;
   sending_ = Sending::nothing;
   if (!input_.empty()) {
@@ -120,6 +129,14 @@ void ClientConnection::release_stream() {
     available_due_ = true;
     schedule();
   }
+}
+
+// What the client had sent goes out before the connection is closed, if the backend takes it.
+void ClientConnection::release_tunnel() {
+  draining_ = true;
+  if (stream_->backlog() == 0) return shut({});
+  stream_->notify_below(0);
+  if (!drain_timer_.armed()) drain_timer_.arm(loop_, limits_->send_timeout);
 }
 
 void ClientConnection::cancel() {

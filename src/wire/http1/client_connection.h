@@ -3,6 +3,9 @@
 // The request goes out and the answer comes in side by side. The connection takes another request
 // when both were whole and nothing came beyond the answer; in every other case it is closed, since
 // what a later request would read is not certain to be its own.
+//
+// A 101 to a request that asked for an upgrade makes the connection a tunnel (http/stream.h): bytes
+// both ways to the end of each direction, and no request after it.
 #pragma once
 
 #include <memory>
@@ -48,7 +51,7 @@ class ClientConnection final : public http::ClientConnection,
 
  private:
   // The answer: `none` is an idle connection, `whole` one whose request is still going out.
-  enum class Answer : uint8_t { none, head, body, whole };
+  enum class Answer : uint8_t { none, head, body, tunnel, whole };
   enum class Sending : uint8_t { nothing, head_due, body_due, whole };
 
   // client_response.cc
@@ -63,7 +66,9 @@ class ClientConnection final : public http::ClientConnection,
                                                       http::Response& response) const;
   void take_informational(uint16_t status);
   void begin_answer(const Framing& framing, http::Response& response);
+  void begin_tunnel(http::Response& response);
   bool read_body();
+  bool read_tunnel();
   http::ClientStreamHandler& finish_answer();
   void on_input_end(bool truncated);
   size_t window() const;
@@ -72,6 +77,7 @@ class ClientConnection final : public http::ClientConnection,
   void schedule() { loop_.defer(turn_end_); }
   void on_turn_end();
   void release_stream();
+  void release_tunnel();
   void shut(std::string_view reason);
   void fail(http::Abort why, std::string_view detail);
   void refuse(std::string_view detail);
@@ -93,6 +99,7 @@ class ClientConnection final : public http::ClientConnection,
   Answer answer_ = Answer::none;
   Sending sending_ = Sending::nothing;
   http::Method method_ = http::Method::get;
+  std::string_view upgrade_;  // what the request asked for, in its arena
   http::Abort failure_ = http::Abort::none;  // to be told from the end of the turn
   uint8_t informationals_ = 0;
   bool closed_ = false;      // told, or to be told, to the owner
@@ -108,11 +115,14 @@ class ClientConnection final : public http::ClientConnection,
   bool blocked_ = false;
   bool process_due_ = false;
   bool above_low_water_ = false;
+  bool tunnel_ = false;
+  bool draining_ = false;  // a tunnel that both sides have ended: its last bytes go out
 
   uint64_t requests_ = 0;
   uint64_t head_size_ = 0;  // of the request under way
   uint64_t unconsumed_ = 0;
   std::string_view reason_;  // of the end of the connection
+  net::Timer drain_timer_;
   net::Deferred turn_end_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "wire/http1/client_connection.h"
 #include "wire/http1/counters.h"
+#include "wire/http1/upgrade.h"
 
 namespace pqedge::http1 {
 namespace {
@@ -20,6 +21,7 @@ bool ClientConnection::wants_input() const {
     case Answer::head:
       return true;
     case Answer::body:
+    case Answer::tunnel:
       return !blocked_;
     case Answer::whole:
       return input_.empty();  // more than the answer: once known, it need not be read
@@ -74,6 +76,10 @@ void ClientConnection::on_input_end(bool broken) {
         fail(http::Abort::connection_lost, why("closed in the middle of a response body"));
       }
       return;
+    case Answer::tunnel:
+      if (broken) return fail(http::Abort::connection_lost, why("the backend broke off the tunnel"));
+      process();
+      return;
     case Answer::whole:
       if (broken) fail(http::Abort::connection_lost, "closed before the request was sent");
       return;
@@ -96,6 +102,8 @@ bool ClientConnection::step() {
       return read_head();
     case Answer::body:
       return read_body();
+    case Answer::tunnel:
+      return read_tunnel();
     case Answer::whole:
       return false;
   }
@@ -169,7 +177,7 @@ std::expected<Framing, http::Refusal> ClientConnection::read_response(
 }
 
 void ClientConnection::take_informational(uint16_t status) {
-  if (status == 101) return refuse("101 without a request to upgrade");
+  if (status == 101) return begin_tunnel(request_->response());
   if (++informationals_ > kMaxInformational) return refuse("too many informational answers");
   request_->on_informational();
 }
@@ -186,6 +194,21 @@ void ClientConnection::begin_answer(const Framing& framing, http::Response& resp
       framing.coding == Coding::length ? http::BodyKind::length : http::BodyKind::stream;
   body_in_.begin(framing.coding, framing.length);
   answer_ = Answer::body;
+  request_->on_response_head(false);
+}
+
+// RFC 9110 7.8: a server switches to nothing but what was asked for.
+void ClientConnection::begin_tunnel(http::Response& response) {
+  if (upgrade_.empty()) return refuse("101 without a request to upgrade");
+  if (sending_ != Sending::whole) return refuse("101 before the end of the request");
+  if (!switches_to(response, upgrade_)) return refuse("101 to a protocol that was not asked for");
+  reusable_ = false;
+  tunnel_ = true;
+  response.tunnel = true;
+  response.body = http::BodyKind::stream;
+  answer_ = Answer::tunnel;
+  sending_ = Sending::body_due;
+  body_out_.begin(Coding::until_close, 0);
   request_->on_response_head(false);
 }
 
@@ -214,6 +237,22 @@ bool ClientConnection::read_body() {
       return false;
   }
   return false;
+}
+
+bool ClientConnection::read_tunnel() {
+  if (input_.empty()) {
+    if (input_ended_) finish_answer().on_response_end();
+    return false;
+  }
+  const size_t room = window();
+  if (room == 0) {
+    blocked_ = true;
+    return false;
+  }
+  Slice bytes = input_.take(std::min(room, input_.pending().size()));
+  unconsumed_ += bytes.size;
+  request_->on_response_body(std::move(bytes));
+  return true;
 }
 
 // Returns who is to be told, which is the last thing to do with this answer.

@@ -8,6 +8,9 @@
 //   idle -> head -> body -> complete -> (answer out) -> idle
 //             \        \-> dropping --> (answer out) -> lingering -> closed
 //              `--------> refused ----/
+//
+// A tunnel (http/stream.h) begins with the head of its answer: complete -> tunnel -> complete, with
+// what the client sends between, as it is.
 #pragma once
 
 #include <memory>
@@ -62,6 +65,7 @@ class ServerConnection final : public http::ServerConnection,
     head,       // a head has begun
     body,       // the body is read and handed over
     complete,   // the request was read to its end
+    tunnel,     // what comes is handed over as it is, to the end of the peer's direction
     dropping,   // the rest of the body is unwanted: read and dropped
     refused,    // out of step: whatever comes is dropped
     lingering,  // the answer is out and our direction closed: waiting for the peer's end
@@ -84,6 +88,7 @@ class ServerConnection final : public http::ServerConnection,
                                                      http::Request& request);
   bool read_body();
   bool drop_body();
+  bool read_tunnel();
   void refuse(uint16_t status, std::string_view reason);
   void on_input_end();
   void on_input_error(std::string_view reason);
@@ -92,6 +97,7 @@ class ServerConnection final : public http::ServerConnection,
   // Writing (server_response.cc).
   Framing plan_framing(const http::Response& response, bool end) const;
   bool plan_persistence();
+  void begin_tunnel(const http::Response& response);
   void write_head(Bytes head);
 
   // The connection (server.cc).

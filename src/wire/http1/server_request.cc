@@ -7,6 +7,7 @@
 #include "wire/http1/counters.h"
 #include "wire/http1/server_connection.h"
 #include "wire/http1/target.h"
+#include "wire/http1/upgrade.h"
 
 namespace pqedge::http1 {
 namespace {
@@ -33,6 +34,7 @@ bool ServerConnection::wants_input() const {
     case Phase::lingering:
       return true;
     case Phase::body:
+    case Phase::tunnel:
       return !blocked_;
     case Phase::complete:
       return input_.has_room();  // the next request, as far as one chunk holds it
@@ -84,6 +86,9 @@ void ServerConnection::on_input_end() {
     case Phase::dropping:
       phase_ = Phase::refused;
       break;
+    case Phase::tunnel:
+      process();
+      break;
     case Phase::complete:  // half-closed: the answer is still wanted (RFC 9112 9.6)
     case Phase::refused:
     case Phase::lingering:
@@ -119,6 +124,8 @@ bool ServerConnection::step() {
       return read_body();
     case Phase::dropping:
       return drop_body();
+    case Phase::tunnel:
+      return read_tunnel();
     case Phase::refused:
     case Phase::lingering:
       dropped_ += input_.pending().size();
@@ -220,11 +227,14 @@ void ServerConnection::begin_request(const HeadScanner::Outcome& found) {
   if (!framing) return refuse(framing.error().status, framing.error().reason);
   keep_alive_ = framing->keep_alive;
   continue_due_ = request.expects_continue;
+  // Without the tunnel, nobody knows whether what follows was meant for it.
+  if (request.method == http::Method::connect) keep_alive_ = false;
   if (framing->coding == Coding::length && framing->length > limits_->max_body) {
     return refuse(413, "request body larger than the limit");
   }
   if (framing->coding == Coding::none) {
     phase_ = Phase::complete;
+    request.upgrade = requested_upgrade(request);
     return request_->on_head(true);
   }
   request.body =
@@ -313,6 +323,26 @@ bool ServerConnection::drop_body() {
       return true;
   }
   return false;
+}
+
+// ---- a tunnel -----------------------------------------------------------------------------------
+bool ServerConnection::read_tunnel() {
+  if (input_.empty()) {
+    if (!input_ended_) return false;
+    phase_ = Phase::complete;
+    request_->on_end();
+    schedule();
+    return false;
+  }
+  const size_t room = window();
+  if (room == 0) {
+    blocked_ = true;
+    return false;
+  }
+  Slice bytes = input_.take(std::min(room, input_.pending().size()));
+  unconsumed_ += bytes.size;
+  request_->on_body(std::move(bytes));
+  return true;
 }
 
 void ServerConnection::consumed(size_t n) {

@@ -71,6 +71,7 @@ bool ServerConnection::plan_persistence() {
 
 void ServerConnection::send_head(const http::Response& response, bool end) {
   if (phase_ == Phase::closed || answer_ != Answer::head_due) return;
+  if (response.tunnel) return begin_tunnel(response);
   const Framing framing = plan_framing(response, end);
   keep_alive_ = plan_persistence() && framing.coding != Coding::until_close;
   Persistence persistence = Persistence::close;
@@ -82,6 +83,23 @@ void ServerConnection::send_head(const http::Response& response, bool end) {
   body_out_.begin(framing.coding, framing.length);
   answer_ = Answer::body_due;
   if (end) send_end(nullptr);
+}
+
+// RFC 9110 7.8, 9.3.6. The end of the connection is the end of what follows.
+void ServerConnection::begin_tunnel(const http::Response& response) {
+  if (phase_ != Phase::complete) {  // out of step: where the tunnel would begin is not known
+    counters::broken_answers.add();
+    return fail(http::Abort::internal_error, "a tunnel before the end of its request");
+  }
+  keep_alive_ = false;
+  write_head(write_tunnel_head(response, message_->upgrade));
+  if (phase_ == Phase::closed) return;
+  body_out_.begin(Coding::until_close, 0);
+  answer_ = Answer::body_due;
+  phase_ = Phase::tunnel;
+  unconsumed_ = 0;
+  blocked_ = false;
+  process_due_ = true;
 }
 
 void ServerConnection::send_body(Slice bytes) {

@@ -163,6 +163,17 @@ Bytes write_informational(const http::Response& response) {
   return head.finish();
 }
 
+Bytes write_tunnel_head(const http::Response& response, std::string_view upgrade) {
+  HeadWriter head;
+  head.status_line(response.status);
+  head.fields(response.fields, false);
+  if (!upgrade.empty()) {
+    head.line("Connection: Upgrade\r\n");
+    head.field("Upgrade", upgrade);
+  }
+  return head.finish();
+}
+
 namespace {
 
 // TE holds for one hop and is said anew (RFC 9110 10.1.4): of it, only trailers pass us.
@@ -184,7 +195,14 @@ Bytes write_request_head(const http::Request& request, const Framing& framing) {
   head.field("Host", request.authority);  // first, and empty if there is none (RFC 9112 3.2)
   head.fields(request.fields, true);
   write_framing(head, framing);
-  if (wants_trailers(request.fields)) head.line("TE: trailers\r\nConnection: TE\r\n");
+  const bool trailers = wants_trailers(request.fields);
+  if (trailers) head.line("TE: trailers\r\n");
+  if (!request.upgrade.empty()) {
+    head.field("Upgrade", request.upgrade);
+    head.line(trailers ? "Connection: Upgrade, TE\r\n" : "Connection: Upgrade\r\n");
+  } else if (trailers) {
+    head.line("Connection: TE\r\n");
+  }
   return head.finish();
 }
 
