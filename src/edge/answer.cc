@@ -37,6 +37,7 @@ void Exchange::answer(uint16_t status, std::string_view reason) {
   if (identity_.request_id.empty() && request_.has_value()) {
     identity_ = http::identify(*request_, facts(), snapshot().settings.identity);
   }
+  if (status >= 400 && answer_page(status, reason, false)) return;
   const std::string_view line = explain(status);
   char code[8];
   const auto end = std::format_to_n(code, sizeof code, "{}", status).out;
@@ -49,8 +50,7 @@ void Exchange::answer(uint16_t status, std::string_view reason) {
 }
 
 void Exchange::answer_with(const Fixed& fixed, std::string_view reason) {
-  lease_.abandon();
-  client_stream_ = nullptr;
+  drop_attempts();
   if (stream_ == nullptr) return;
   reason_ = reason;
   status_ = fixed.status;
@@ -76,6 +76,7 @@ void Exchange::answer_with(const Fixed& fixed, std::string_view reason) {
   if (const auto alt_svc = listener_->alt_svc_for(facts()); !alt_svc.empty()) {
     r.fields.add(http::Name::alt_svc, alt_svc);
   }
+  if (plan_->shape != nullptr) shape_response(r);
 
   stop_request_body();
   const bool send_body =

@@ -13,7 +13,9 @@
 #include "base/arena.h"
 #include "base/chunk.h"
 #include "http/stream.h"
-#include "upstream/backend.h"
+#include "net/loop.h"
+#include "upstream/choice.h"
+#include "upstream/lease.h"
 #include "upstream/pool.h"
 
 namespace pqedge::edge {
@@ -47,6 +49,9 @@ class AttemptOwner {
   // The time given by expect() passed.
   virtual void on_attempt_timeout(Attempt& attempt) = 0;
   virtual proxy_protocol::Header attempt_proxy_header() const = 0;
+  // As upstream::Requester's.
+  virtual uint64_t attempt_client() const = 0;
+  virtual bool attempt_authenticates() const = 0;
 
  protected:
   ~AttemptOwner() = default;
@@ -55,13 +60,14 @@ class AttemptOwner {
 class Attempt final : private http::ClientStreamHandler, private upstream::Requester {
  public:
   // The answer's head is stored in `arena`.
-  Attempt(AttemptOwner& owner, Arena& arena) : owner_(owner), arena_(arena), lease_(*this) {}
+  Attempt(AttemptOwner& owner, Arena& arena);
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  // Asks `pool` for a server. `fresh`: not on a kept connection. `avoid`: servers that come last.
-  void begin(net::Loop& loop, upstream::Pool& pool, bool fresh,
-             const upstream::ServerState* avoid);
+  // Asks `pool` for a server. `fresh`: not on a connection that was kept unused. `limit`: the time
+  // to have a connection that can take the request, beside the pool's own limits; 0: those alone.
+  void begin(net::Loop& loop, upstream::Pool& pool, const upstream::Choice& choice, bool fresh,
+             Nanos limit = 0);
   // From begin() until the answer's end, a failure, or abandon().
   bool running() const { return running_; }
 
@@ -70,6 +76,7 @@ class Attempt final : private http::ClientStreamHandler, private upstream::Reque
   http::Response& response() override { return *response_; }
   // Of the last try, also after its end: server, times, TLS.
   const upstream::Lease& lease() const { return lease_; }
+  upstream::Lease& lease() { return lease_; }
 
   // The answer's next byte must come within `timeout`, or on_attempt_timeout().
   void expect(Nanos timeout) { lease_.expect(timeout); }
@@ -96,12 +103,19 @@ class Attempt final : private http::ClientStreamHandler, private upstream::Reque
   void on_backend_timeout() override;
   http::ClientStreamHandler& client_handler() override { return *this; }
   proxy_protocol::Header proxy_header() const override { return owner_.attempt_proxy_header(); }
+  uint64_t client_connection() const override { return owner_.attempt_client(); }
+  bool authenticates_connection() const override { return owner_.attempt_authenticates(); }
+
+  void on_limit();
 
   AttemptOwner& owner_;
   Arena& arena_;
   std::optional<http::Response> response_;
   http::ClientStream* stream_ = nullptr;
   upstream::Lease lease_;
+  net::Loop* loop_ = nullptr;
+  net::Timer limit_timer_;  // armed only with a limit
+  Nanos limit_ = 0;
   bool running_ = false;
 };
 

@@ -1,8 +1,10 @@
 #include "edge/exchange.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "edge/listener_view.h"
+#include "edge/shadow.h"
 #include "edge/worker.h"
 
 namespace pqedge::edge {
@@ -13,7 +15,11 @@ constexpr size_t kHighWater = 128 * 1024;
 
 }  // namespace
 
-Exchange::Exchange(Worker& worker) : worker_(worker), lease_(*this) {}
+Exchange::Exchange(Worker& worker)
+    : worker_(worker),
+      first_(*this, arena_),
+      try_timer_([](void* self) { static_cast<Exchange*>(self)->on_try_timer(); }, this),
+      deadline_timer_([](void* self) { static_cast<Exchange*>(self)->on_deadline(); }, this) {}
 
 void Exchange::begin(http::ServerStream& stream, const ListenerView& listener) {
   request_.emplace(arena_);
@@ -21,26 +27,30 @@ void Exchange::begin(http::ServerStream& stream, const ListenerView& listener) {
   snapshot_ = worker_.snapshot();
   listener_ = &listener;
   plan_ = &snapshot().no_route();
+  target_ = &plan_->target;
   stream_ = &stream;
-  client_stream_ = nullptr;
-  failed_server_ = nullptr;
   identity_ = {};
+  attempt_ = &first_;
+  choice_ = {};
+  tries_ = {};
   request_body_ = 0;
-  request_uncredited_ = response_uncredited_ = 0;
+  credited_ahead_ = request_uncredited_ = response_uncredited_ = 0;
   began_ = worker_.loop().now();
-  first_byte_ = connect_time_ = 0;
+  first_byte_ = 0;
   reason_ = {};
   status_ = 0;
-  attempts_ = 0;
   step_ = steps_end_ = nullptr;
-  in_route_ = early_data_ = request_ended_ = body_passed_ = dropping_body_ = false;
+  in_route_ = early_data_ = request_ended_ = gathering_ = again_due_ = hedged_ = false;
+  body_passed_ = kept_whole_ = holding_ = dropping_body_ = false;
   response_started_ = response_done_ = retired_ = false;
 }
 
 void Exchange::clear() {
-  lease_.abandon();
-  client_stream_ = nullptr;
-  pending_body_.clear();
+  drop_attempts();
+  first_.clear();
+  second_.reset();
+  pending_.clear();
+  kept_.clear();
   response_.reset();
   request_.reset();
   arena_.reset();
@@ -87,8 +97,7 @@ void Exchange::on_body(Slice bytes) {
   }
   if (request_body_ > plan_->max_body) {
     stream_->consumed(n);
-    lease_.abandon();
-    client_stream_ = nullptr;
+    drop_attempts();
     if (response_started_) {
       fail_after_start("request body too large after the answer began");
     } else {
@@ -96,28 +105,44 @@ void Exchange::on_body(Slice bytes) {
     }
     return;
   }
-  if (client_stream_ == nullptr) {
-    pending_body_.push(std::move(bytes));  // at most the codec's window: no credit is given
+  if (shadow_ != nullptr && !shadow_->take(bytes)) shadow_ = nullptr;
+  if (gathering_) {
+    pending_.pack(std::move(bytes));
+    if (gather_body()) {
+      credited_ahead_ += n;
+      stream_->consumed(n);
+    } else {
+      try_server(*attempt_, false);
+    }
     return;
   }
-  pass_body(std::move(bytes));
+  http::ClientStream* const server = attempt_->stream();
+  if (server == nullptr || !pending_.empty()) {
+    pending_.push(std::move(bytes));  // at most the codec's window: no credit is given
+    return;
+  }
+  pass_body(*server, std::move(bytes));
 }
 
 void Exchange::on_end() {
   if (request_ended_) return;
   request_ended_ = true;
   http::strip_trailers(request_->trailers, snapshot().settings.identity.client_certificate);
-  if (client_stream_ == nullptr || dropping_body_) return;
-  client_stream_->send_request_end(&request_->trailers);
-  if (!response_started_ && plan_->pool != SIZE_MAX) {
-    lease_.expect(snapshot_->pool(plan_->pool).settings().response_timeout);
+  if (dropping_body_) return;
+  if (shadow_ != nullptr) std::exchange(shadow_, nullptr)->send();
+  if (gathering_) {
+    gather_body();
+    try_server(*attempt_, false);
+    return;
   }
+  if (attempt_->stream() == nullptr) return;
+  attempt_->stream()->send_request_end(&request_->trailers);
+  if (!response_started_) attempt_->expect(target_->response_timeout);
 }
 
 void Exchange::on_bad_request(uint16_t status, std::string_view reason) {
   request_ended_ = true;  // nothing more of it comes
-  lease_.abandon();
-  client_stream_ = nullptr;
+  drop_attempts();
   if (response_started_) {
     fail_after_start(reason);
     return;
@@ -125,29 +150,45 @@ void Exchange::on_bad_request(uint16_t status, std::string_view reason) {
   answer(status, reason);
 }
 
-void Exchange::pass_body(Slice bytes) {
+void Exchange::pass_body(http::ClientStream& stream, Slice bytes) {
   body_passed_ = true;
-  request_uncredited_ += bytes.size;
-  client_stream_->send_request_body(std::move(bytes));
+  if (kept_whole_) {
+    if (kept_.size() + bytes.size <= target_->retry.keep_body) {
+      kept_.pack(bytes);
+    } else {
+      kept_whole_ = false;
+      kept_.clear();
+    }
+  }
+  const size_t ahead = std::min(bytes.size, credited_ahead_);
+  credited_ahead_ -= ahead;
+  request_uncredited_ += bytes.size - ahead;
+  stream.send_request_body(std::move(bytes));
   credit_request();
-  if (!response_started_) lease_.expect(snapshot_->pool(plan_->pool).settings().response_timeout);
+  if (!response_started_) attempt_->expect(target_->response_timeout);
 }
 
 void Exchange::credit_request() {
-  if (request_uncredited_ == 0 || client_stream_ == nullptr) return;
-  if (client_stream_->request_backlog() > kHighWater) return;
+  http::ClientStream* const server = attempt_->stream();
+  if (request_uncredited_ == 0 || server == nullptr) return;
+  if (server->request_backlog() > kHighWater) return;
   stream_->consumed(std::exchange(request_uncredited_, 0));
 }
 
-void Exchange::on_request_writable() {
+void Exchange::on_attempt_writable(Attempt& attempt) {
   credit_request();
-  if (!response_started_) lease_.expect(snapshot_->pool(plan_->pool).settings().response_timeout);
+  if (!response_started_) attempt.expect(target_->response_timeout);
 }
 
 void Exchange::stop_request_body() {
   dropping_body_ = true;
-  const size_t held = pending_body_.size() + std::exchange(request_uncredited_, 0);
-  pending_body_.clear();
+  gathering_ = kept_whole_ = false;
+  drop_shadow();
+  const size_t held = pending_.size() - std::min(pending_.size(), credited_ahead_) +
+                      std::exchange(request_uncredited_, 0);
+  credited_ahead_ = 0;
+  pending_.clear();
+  kept_.clear();
   if (request_ended_) return;
   if (held > 0) stream_->consumed(held);
   stream_->ignore_request_body();
@@ -156,17 +197,17 @@ void Exchange::stop_request_body() {
 // ---- the answer as it goes -----------------------------------------------------------------------
 
 void Exchange::credit_response() {
-  if (response_uncredited_ == 0 || client_stream_ == nullptr) return;
-  if (stream_->backlog() > kHighWater) {
-    lease_.expect_nothing();  // the client is slow: that is not the backend's fault
+  if (response_uncredited_ == 0 || attempt_->stream() == nullptr) return;
+  if (stream_->backlog() > std::max(kHighWater, target_->buffer_response)) {
+    attempt_->expect_nothing();  // the client is slow: that is not the backend's fault
     return;
   }
-  client_stream_->response_consumed(std::exchange(response_uncredited_, 0));
+  attempt_->stream()->response_consumed(std::exchange(response_uncredited_, 0));
 }
 
 void Exchange::on_writable() {
-  if (client_stream_ == nullptr || response_uncredited_ == 0) return;
-  lease_.expect(snapshot_->pool(plan_->pool).settings().read_timeout);
+  if (attempt_->stream() == nullptr || response_uncredited_ == 0) return;
+  attempt_->expect(target_->read_timeout);
   credit_response();
 }
 
@@ -185,8 +226,7 @@ void Exchange::on_finished() {
 
 void Exchange::on_reset(http::Abort why) {
   if (retired_) return;
-  lease_.abandon();
-  client_stream_ = nullptr;
+  drop_attempts();
   record(http::abort_name(why));
   retire();
 }
@@ -195,8 +235,8 @@ void Exchange::retire() {
   retired_ = true;
   ListNode<HandshakeTag>::unlink();
   stream_ = nullptr;
-  lease_.abandon();
-  client_stream_ = nullptr;
+  drop_attempts();
+  drop_shadow();
   worker_.retire(*this);
 }
 

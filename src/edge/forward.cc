@@ -1,23 +1,26 @@
-// The exchange toward a backend: acquire, send, answer, try again.
-#include <algorithm>
-
+// The exchange and its attempts: the request goes to a server, the answer comes back.
 #include "edge/exchange.h"
 #include "edge/listener_view.h"
 #include "edge/worker.h"
+#include "http/connection_auth.h"
 
 namespace pqedge::edge {
 
 void Exchange::forward() {
   http::prepare_for_backend(*request_, facts(), identity_, snapshot().settings.identity);
-  acquire(false);
+  if (plan_->shadow.pool != SIZE_MAX) begin_shadow();
+  budget().note_request(worker_.loop().now());
+  if (target_->request_timeout != 0) {
+    deadline_timer_.arm(worker_.loop(), target_->request_timeout);
+  }
+  kept_whole_ = request_->body != http::BodyKind::length ||
+                request_->content_length <= target_->retry.keep_body;
+  gathering_ = target_->buffer_request != 0 && request_->body != http::BodyKind::none;
+  if (gathering_ && gather_body()) return;
+  try_server(*attempt_, false);
 }
 
-void Exchange::acquire(bool fresh) {
-  ++attempts_;
-  snapshot_->pool(plan_->pool).acquire(worker_.loop(), lease_, *this, fresh, failed_server_);
-}
-
-proxy_protocol::Header Exchange::proxy_header() const {
+proxy_protocol::Header Exchange::attempt_proxy_header() const {
   const net::ConnectionFacts& f = facts();
   proxy_protocol::Header header;
   header.source = f.peer;
@@ -33,36 +36,52 @@ proxy_protocol::Header Exchange::proxy_header() const {
   return header;
 }
 
-void Exchange::on_backend_ready(http::ClientStream& stream) {
-  client_stream_ = &stream;
-  connect_time_ = lease_.connect_time();
-  const bool has_trailers = !request_->trailers.empty();
-  const bool end = request_ended_ && pending_body_.empty() && !has_trailers &&
-                   (request_->body == http::BodyKind::none ||
-                    (request_->body == http::BodyKind::length && request_->content_length == 0));
-  stream.send_request_head(*request_, end);
-  if (request_->expects_continue && !request_ended_) {
-    // The backend has the head: the body may come (RFC 9110 10.1.1).
-    request_->expects_continue = false;
-    http::Response go_on(arena_);
-    go_on.status = 100;
-    stream_->send_informational(go_on);
-  }
-  while (client_stream_ != nullptr && !pending_body_.empty()) pass_body(pending_body_.pop());
-  if (client_stream_ == nullptr) return;
-  if (request_ended_ && !end) client_stream_->send_request_end(&request_->trailers);
-  lease_.expect(snapshot_->pool(plan_->pool).settings().response_timeout);
+uint64_t Exchange::attempt_client() const { return facts().id; }
+
+bool Exchange::attempt_authenticates() const {
+  return http::authenticates_connection(request_->fields);
 }
 
-void Exchange::on_backend_failed(upstream::Failure why, std::string_view detail) {
-  // No byte of the request was sent: any method may go elsewhere.
-  const upstream::PoolSettings& pool = snapshot_->pool(plan_->pool).settings();
+// ---- the request ---------------------------------------------------------------------------------
+
+void Exchange::on_attempt_ready(Attempt& attempt) {
+  const bool whole = request_ended_ && pending_.empty() && kept_.empty() &&
+                     request_->trailers.empty();
+  const bool end = whole && (request_->body == http::BodyKind::none ||
+                             (request_->body == http::BodyKind::length &&
+                              request_->content_length == 0));
+  attempt.stream()->send_request_head(*request_, end);
+  if (request_->expects_continue && !request_ended_) send_continue();
+  kept_.for_each([&](Slice piece) {
+    if (attempt.stream() != nullptr) attempt.stream()->send_request_body(std::move(piece));
+  });
+  while (attempt.stream() != nullptr && !pending_.empty()) {
+    pass_body(*attempt.stream(), pending_.pop());
+  }
+  if (attempt.stream() == nullptr) return;
+  if (request_ended_ && !end) attempt.stream()->send_request_end(&request_->trailers);
+  attempt.expect(target_->response_timeout);
+}
+
+// The body may come: a server has the head, or it is gathered here (RFC 9110 10.1.1).
+void Exchange::send_continue() {
+  request_->expects_continue = false;
+  http::Response go_on(arena_);
+  go_on.status = 100;
+  stream_->send_informational(go_on);
+}
+
+// ---- an attempt that came to nothing -------------------------------------------------------------
+
+void Exchange::on_attempt_failed(Attempt& attempt, upstream::Failure why,
+                                 std::string_view detail) {
+  if (Attempt* other = other_running(attempt); other != nullptr) {
+    attempt_ = other;
+    return;
+  }
   if (why != upstream::Failure::no_capacity) {
-    failed_server_ = lease_.server();
-    if (attempts_ <= std::max<size_t>(pool.retries, pool.servers.size() - 1)) {
-      send_again();
-      return;
-    }
+    choice_.avoid(attempt.lease().server());
+    if (try_again(attempt, Fault::no_connection, 0)) return;
   }
   switch (why) {
     case upstream::Failure::no_capacity: answer(503, arena_.copy(detail)); return;
@@ -73,107 +92,138 @@ void Exchange::on_backend_failed(upstream::Failure why, std::string_view detail)
   }
 }
 
-bool Exchange::may_send_again(bool unanswered, bool anything_sent) const {
-  if (!unanswered || response_started_ || body_passed_ || stream_ == nullptr) return false;
-  // RFC 9110 9.2.2: only what may be repeated; what was never sent may always go.
-  if (anything_sent && !http::is_idempotent(request_->method)) return false;
-  const upstream::PoolSettings& pool = snapshot_->pool(plan_->pool).settings();
-  // A kept connection that had died says nothing of the server: one more try is free.
-  const uint32_t free_tries = lease_.reused() ? 1 : 0;
-  return attempts_ <= pool.retries + free_tries;
-}
-
-void Exchange::send_again() {
-  if (lease_.server() != nullptr) lease_.server()->count.retries.add();
-  response_.emplace(arena_);
-  acquire(true);
-}
-
-void Exchange::on_response_reset(http::Abort why, bool unanswered, std::string_view detail) {
-  const bool sent = client_stream_ == nullptr || client_stream_->anything_sent();
-  client_stream_ = nullptr;
-  const bool reused = lease_.reused();
-  const bool again = may_send_again(unanswered, sent);
-  lease_.finish();  // the codec closes the connection by itself
+void Exchange::on_attempt_lost(Attempt& attempt, const Loss& loss) {
   if (stream_ == nullptr) return;
-  if (again) {
-    if (!reused) failed_server_ = lease_.server();
-    send_again();
+  const upstream::ServerState* const server = attempt.lease().server();
+  if (Attempt* other = other_running(attempt); other != nullptr) {
+    attempt_ = other;
     return;
   }
-  if (lease_.server() != nullptr) lease_.server()->count.resets.add();
+  const Fault fault = fault_of(loss.why, loss.unanswered, loss.sent, loss.reused);
+  // A kept connection that had died, or one that was going away, says nothing of its server.
+  if (!is_free(fault)) choice_.avoid(server);
+  if (try_again(attempt, fault, 0)) return;
+  if (server != nullptr) server->count.resets.add();
   const std::string_view reason =
-      detail.empty() ? http::abort_name(why) : arena_.copy(detail);
+      loss.detail.empty() ? http::abort_name(loss.why) : arena_.copy(loss.detail);
   if (response_started_) {
     fail_after_start(reason);
   } else {
-    answer(why == http::Abort::timed_out ? 504 : 502, reason);
+    answer(loss.why == http::Abort::timed_out ? 504 : 502, reason);
   }
 }
 
-void Exchange::on_backend_timeout() {
-  client_stream_ = nullptr;
+void Exchange::on_attempt_timeout(Attempt& attempt) {
   if (stream_ == nullptr) return;
   if (response_started_) {
     fail_after_start("the backend stopped in the middle of its answer");
-  } else {
-    answer(504, "the backend did not answer in time");
+    return;
   }
+  if (Attempt* other = other_running(attempt); other != nullptr) {
+    attempt_ = other;
+    return;
+  }
+  choice_.avoid(attempt.lease().server());
+  if (try_again(attempt, Fault::timeout, 0)) return;
+  answer(504, "the backend did not answer in time");
 }
 
-void Exchange::on_informational() {
+// ---- the answer ----------------------------------------------------------------------------------
+
+void Exchange::on_attempt_informational(Attempt& attempt) {
+  // While two race, neither's is yet the client's.
+  if (other_running(attempt) != nullptr) return;
+  http::Response& response = attempt.response();
   // 100 was ours to give; the others pass (RFC 9110 15.2), but not to HTTP/1.0.
-  if (response_->status == 100 || request_->version == http::Version::http10) return;
-  http::strip_hop_by_hop(response_->fields);
-  stream_->send_informational(*response_);
+  if (response.status == 100 || request_->version == http::Version::http10) return;
+  http::strip_hop_by_hop(response.fields);
+  stream_->send_informational(response);
 }
 
-void Exchange::on_response_head(bool end) {
-  if (first_byte_ == 0) first_byte_ = worker_.loop().now();
-  if (const auto ok = http::check_response(*response_); !ok) {
-    lease_.abandon();
-    client_stream_ = nullptr;
+void Exchange::on_attempt_head(Attempt& attempt, bool end) {
+  if (const auto ok = http::check_response(attempt.response()); !ok) {
+    attempt.abandon();
+    if (Attempt* other = other_running(attempt); other != nullptr) {
+      attempt_ = other;
+      return;
+    }
     answer(502, ok.error().reason);
     return;
   }
+  if (target_->retry.on.takes(attempt.response().status) && again_after_status(attempt, end)) {
+    return;
+  }
+  use_answer_of(attempt);
+  if (http::challenges_connection(attempt.response())) attempt.lease().bind_to_client();
+  if (!end && holds_answer(attempt.response())) {
+    holding_ = true;
+    attempt.expect(target_->read_timeout);
+    return;
+  }
+  start_answer(attempt, end);
+}
+
+// A status that is to be tried elsewhere. False: it is the client's.
+bool Exchange::again_after_status(Attempt& attempt, bool end) {
+  Attempt* const other = other_running(attempt);
+  const uint16_t status = attempt.response().status;
+  choice_.avoid(attempt.lease().server());
+  if (other == nullptr && !try_again(attempt, Fault::status, status)) return false;
+  // The next try begins in a later turn: the codec is still at work on this one.
+  attempt.finish(end && request_ended_);
+  if (other != nullptr) attempt_ = other;
+  return true;
+}
+
+// The others are called off.
+void Exchange::use_answer_of(Attempt& attempt) {
+  if (first_byte_ == 0) first_byte_ = worker_.loop().now();
+  if (hedged_) note_winner(attempt);
+  attempt_ = &attempt;
+  if (try_timer_.armed()) try_timer_.disarm();
+}
+
+void Exchange::start_answer(Attempt& attempt, bool end) {
+  http::Response& response = attempt.response();
   response_started_ = true;
-  status_ = response_->status;
-  http::prepare_for_client(*response_, request_->version, listener_->alt_svc_for(facts()),
+  status_ = response.status;
+  kept_whole_ = false;
+  kept_.clear();
+  http::prepare_for_client(response, request_->version, listener_->alt_svc_for(facts()),
                            snapshot().settings.identity);
   if (end) {
     finish_backend();
     // May call on_finished() before it returns: nothing is touched after it.
-    stream_->send_head(*response_, true);
+    stream_->send_head(response, true);
     return;
   }
-  lease_.expect(snapshot_->pool(plan_->pool).settings().read_timeout);
-  stream_->send_head(*response_, false);
+  attempt.expect(target_->read_timeout);
+  stream_->send_head(response, false);
 }
 
-void Exchange::on_response_body(Slice bytes) {
+void Exchange::on_attempt_body(Attempt& attempt, Slice bytes) {
+  if (holding_) return hold_body(attempt, std::move(bytes));
   response_uncredited_ += bytes.size;
   stream_->send_body(std::move(bytes));
-  if (stream_ == nullptr || client_stream_ == nullptr) return;
-  lease_.expect(snapshot_->pool(plan_->pool).settings().read_timeout);
+  if (stream_ == nullptr || attempt.stream() == nullptr) return;
+  attempt.expect(target_->read_timeout);
   credit_response();
 }
 
-void Exchange::on_response_end() {
+void Exchange::on_attempt_end(Attempt& attempt) {
   if (response_done_) return;
+  http::Response& response = attempt.response();
+  http::strip_trailers(response.trailers);
+  if (holding_) return end_held(attempt);
   finish_backend();
-  http::strip_trailers(response_->trailers);
-  stream_->send_end(&response_->trailers);
+  stream_->send_end(&response.trailers);
 }
 
 // The backend has said all. What the client still sends of its request is not wanted.
 void Exchange::finish_backend() {
   response_done_ = true;
-  if (request_ended_) {
-    lease_.finish();
-  } else {
-    lease_.abandon();  // an early answer: the connection is out of step (RFC 9112 9.3)
-  }
-  client_stream_ = nullptr;
+  if (deadline_timer_.armed()) deadline_timer_.disarm();
+  attempt_->finish(request_ended_);
   stop_request_body();
 }
 

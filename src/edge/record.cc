@@ -38,6 +38,8 @@ void Exchange::record(std::string_view end) {
   plan_->by_class[std::min<size_t>(status_ / 100, 5)].add();
   duration_histogram(request_->version).observe_micros(duration / kMicrosecond);
 
+  report_canary();
+
   record::Recorder& recorder = worker_.recorder();
   if (!recorder.enabled()) return;
   const net::ConnectionFacts& connection = facts();
@@ -65,17 +67,18 @@ void Exchange::record(std::string_view end) {
   line.http_version = http::version_name(r.version);
   line.method = r.method_text;
   line.host = r.host.empty() ? r.authority : r.host;
-  line.path = r.target;
+  line.path = came_target_.empty() ? r.target : came_target_;
   line.status = status_;
   line.bytes_in = stream_->bytes_in();
   line.bytes_out = stream_->bytes_out();
   line.duration = duration;
-  if (attempts_ > 0) {
-    line.connect = connect_time_;
-    line.pool = snapshot_->pool(plan_->pool).settings().name;
-    if (lease_.server() != nullptr) line.backend = lease_.server()->name;
-    line.backend_tls_version = lease_.tls().version;
-    line.backend_group = lease_.tls().group;
+  if (tries_.begun > 0) {
+    const upstream::Lease& lease = attempt_->lease();
+    line.connect = lease.connect_time();
+    line.pool = pool().settings().name;
+    if (lease.server() != nullptr) line.backend = lease.server()->name;
+    line.backend_tls_version = lease.tls().version;
+    line.backend_group = lease.tls().group;
   }
   if (first_byte_ != 0) line.first_byte = first_byte_ - began_;
   line.route = plan_->name;

@@ -30,7 +30,8 @@ bool wants_tls(const Settings& settings) {
 }  // namespace
 
 Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
-                                                        const crypto::PemPair* pem) {
+                                                        const crypto::PemPair* pem,
+                                                        const Snapshot* earlier) {
   std::shared_ptr<Snapshot> s(new Snapshot);
   s->settings = std::move(settings);
   s->settings.quic.qlog_directory = s->settings.debug.qlog_dir;
@@ -66,6 +67,8 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
       if (plan.pool == SIZE_MAX) {
         return fail("route '{}': no pool is named '{}'", r.name, r.pool);
       }
+      plan.target = make_target(plan.pool, s->settings.pools[plan.pool], r.forward);
+      if (auto ok = s->plan_shadow(r, plan); !ok) return std::unexpected(ok.error());
     }
     count_as(plan, i < kCountedRoutes ? std::string_view(r.name) : "(other)");
   }
@@ -73,7 +76,53 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
   s->no_route_.steps = steps_without_route();
   s->no_route_.max_body = s->settings.limits.max_body;
   count_as(s->no_route_, "(none)");
+  if (auto ok = s->load_shapes(earlier); !ok) return std::unexpected(ok.error());
   return s;
+}
+
+// What routes change, and the pages for errors.
+Result<void> Snapshot::load_shapes(const Snapshot* earlier) {
+  auto pages = content::ErrorPages::load(settings.error_pages);
+  if (!pages) return std::unexpected(pages.error());
+  error_pages = std::make_unique<const content::ErrorPages>(std::move(*pages));
+  auto common = make_common_shape(settings);
+  if (!common) return std::unexpected(common.error());
+  no_route_.shape = *common;
+  for (RoutePlan& plan : plans_) {
+    const bool had = earlier != nullptr && plan.settings->canary.on();
+    auto shape = make_shape(settings, *plan.settings, *common,
+                            had ? earlier->canary_of(plan.name) : nullptr);
+    if (!shape) return std::unexpected(shape.error());
+    plan.shape = std::move(*shape);
+  }
+  return {};
+}
+
+std::vector<std::shared_ptr<route::Canary>> Snapshot::canaries() const {
+  std::vector<std::shared_ptr<route::Canary>> all;
+  for (const RoutePlan& plan : plans_) {
+    if (plan.shape != nullptr && plan.shape->canary != nullptr) all.push_back(plan.shape->canary);
+  }
+  return all;
+}
+
+std::shared_ptr<route::Canary> Snapshot::canary_of(std::string_view route) const {
+  const auto all = canaries();
+  const auto found = std::ranges::find(all, route, [](const auto& c) -> std::string_view {
+    return c->route();
+  });
+  return found == all.end() ? nullptr : *found;
+}
+
+Result<void> Snapshot::plan_shadow(const route::RouteSettings& route, RoutePlan& plan) const {
+  const route::ForwardSettings& f = route.forward;
+  if (f.shadow_pool.empty() || f.shadow_percent == 0) return {};
+  const size_t index = pool_index(settings.pools, f.shadow_pool);
+  if (index == SIZE_MAX) {
+    return fail("route '{}': no pool is named '{}' for its shadow", route.name, f.shadow_pool);
+  }
+  plan.shadow = make_shadow_plan(index, settings.pools[index], f);
+  return {};
 }
 
 // The policies by host, and what connections to pools with TLS are made from.
@@ -98,11 +147,12 @@ const RoutePlan& Snapshot::plan_for(const route::Subject& subject) const {
 
 WorkerSnapshot::WorkerSnapshot(std::shared_ptr<const Snapshot> shared,
                                std::shared_ptr<crypto::ServerContexts> contexts,
-                               upstream::Backends& backends)
+                               upstream::Backends& backends, uint32_t workers)
     : shared_(std::move(shared)), contexts_(std::move(contexts)) {
   const auto& pools = shared_->settings.pools;
   for (size_t i = 0; i < pools.size(); ++i) {
     pools_.push_back(backends.make_pool(pools[i], shared_->limits, shared_->backend_tls[i]));
+    budgets_.emplace_back(pools[i].retry_budget, pools[i].retry_floor, workers);
   }
 }
 

@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "content/error_pages.h"
 #include "crypto/backend_tls.h"
 #include "crypto/certificates.h"
 #include "crypto/host_policy.h"
 #include "crypto/tls.h"
+#include "edge/route_shape.h"
 #include "edge/settings.h"
+#include "edge/retry.h"
 #include "edge/steps.h"
+#include "edge/target.h"
 #include "route/table.h"
 #include "upstream/pool.h"
 
@@ -24,7 +28,10 @@ struct RoutePlan {
   const route::RouteSettings* settings = nullptr;  // null: no route
   std::vector<Step> steps;
   size_t pool = SIZE_MAX;  // index into Snapshot::settings.pools
+  Target target;           // that pool, and under which limits
+  ShadowPlan shadow;
   uint64_t max_body = UINT64_MAX;
+  std::shared_ptr<const RouteShape> shape;  // null: what passes stays as it is
   std::array<counters::Counter, 6> by_class;  // [status / 100], 0: no status was sent
 };
 
@@ -32,9 +39,10 @@ struct RoutePlan {
 class Snapshot {
  public:
   // Loads the certificates (`pem`, when given, is used instead: the default configuration's
-  // self-signed pair) and compiles the routes.
-  static Result<std::shared_ptr<const Snapshot>> build(Settings settings,
-                                                       const crypto::PemPair* pem);
+  // self-signed pair) and compiles the routes. Canaries whose settings are those of `earlier` are
+  // taken over from it, with what was set by hand.
+  static Result<std::shared_ptr<const Snapshot>> build(Settings settings, const crypto::PemPair* pem,
+                                                       const Snapshot* earlier = nullptr);
 
   Settings settings;
   std::shared_ptr<const http::Limits> limits;
@@ -43,10 +51,17 @@ class Snapshot {
   std::vector<std::shared_ptr<const crypto::BackendTls>> backend_tls;  // by pool; null: no TLS
   const RoutePlan& plan_for(const route::Subject& subject) const;
   const RoutePlan& no_route() const { return no_route_; }
+  std::unique_ptr<const content::ErrorPages> error_pages;
+
+  // The canaries of all routes, for the control socket.
+  std::vector<std::shared_ptr<route::Canary>> canaries() const;
+  std::shared_ptr<route::Canary> canary_of(std::string_view route) const;  // null: it has none
 
  private:
   Snapshot() = default;
   Result<void> load_tls();
+  Result<void> plan_shadow(const route::RouteSettings& route, RoutePlan& plan) const;
+  Result<void> load_shapes(const Snapshot* earlier);
   std::unique_ptr<const route::Table> table_;
   std::vector<RoutePlan> plans_;  // by route index
   RoutePlan no_route_;
@@ -57,12 +72,14 @@ class Snapshot {
 class WorkerSnapshot {
  public:
   WorkerSnapshot(std::shared_ptr<const Snapshot> shared,
-                 std::shared_ptr<crypto::ServerContexts> contexts, upstream::Backends& backends);
+                 std::shared_ptr<crypto::ServerContexts> contexts, upstream::Backends& backends,
+                 uint32_t workers);
 
   const Snapshot& shared() const { return *shared_; }
   const std::shared_ptr<const Snapshot>& shared_ref() const { return shared_; }
   const std::shared_ptr<crypto::ServerContexts>& contexts() const { return contexts_; }
   upstream::Pool& pool(size_t index) const { return *pools_[index]; }
+  RetryBudget& budget(size_t pool) const { return budgets_[pool]; }
 
   void retain() { ++users_; }
   void release() {
@@ -74,6 +91,7 @@ class WorkerSnapshot {
   std::shared_ptr<const Snapshot> shared_;
   std::shared_ptr<crypto::ServerContexts> contexts_;
   std::vector<std::unique_ptr<upstream::Pool>> pools_;
+  mutable std::vector<RetryBudget> budgets_;  // by pool
   uint32_t users_ = 1;
 };
 

@@ -30,6 +30,7 @@ Worker::Worker(Shared& shared, uint16_t index, uint32_t workers, std::unique_ptr
       index_(index),
       loop_(std::move(loop)),
       backends_(*loop_, shared.servers, workers),
+      shadows_(*loop_),
       clear_retired_([](void* self) { static_cast<Worker*>(self)->clear_retired(); }, this),
       resume_waiting_([](void* self) { static_cast<Worker*>(self)->resume_waiting(); }, this) {}
 
@@ -44,6 +45,7 @@ void Worker::start() {
     for (auto* list : {&active_, &retired_, &free_}) {
       while (!list->empty()) delete &list->front();
     }
+    shadows_.clear();
     tcp_.clear();
     quic_.clear();
     closing_quic_.clear();
@@ -58,7 +60,8 @@ void Worker::join() {
 
 Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
                            std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan) {
-  snapshot_ = SnapshotRef(new WorkerSnapshot(std::move(snapshot), std::move(contexts), backends_));
+  snapshot_ = SnapshotRef(new WorkerSnapshot(std::move(snapshot), std::move(contexts), backends_,
+                                            static_cast<uint32_t>(shared_.workers.size())));
   if (certificates_ != nullptr && snapshot_->contexts() != nullptr) {
     snapshot_->contexts()->set_certificates(certificates_);
   }

@@ -14,6 +14,7 @@
 #include "edge/client_connection.h"
 #include "edge/exchange.h"
 #include "edge/quic_listener.h"
+#include "edge/shadow.h"
 #include "edge/snapshot.h"
 #include "edge/tcp_listener.h"
 #include "net/loop.h"
@@ -79,6 +80,7 @@ class Worker {
   const SnapshotRef& snapshot() const { return snapshot_; }
   uint16_t index() const { return index_; }
   quic::Owner owner() const { return {shared_.generation, index_}; }
+  Shadows& shadows() { return shadows_; }
   record::Recorder& recorder() { return shared_.access_log->worker(index_); }
   bool draining() const { return draining_; }
   Nanos linger() const { return linger_; }
@@ -112,6 +114,7 @@ class Worker {
   const uint16_t index_;
   std::unique_ptr<net::Loop> loop_;
   upstream::Backends backends_;
+  Shadows shadows_;
   SnapshotRef snapshot_;
   std::shared_ptr<const crypto::CertificateStore> certificates_;  // of the keeper; null: none yet
   std::shared_ptr<const ChallengeAnswers> challenge_answers_;
