@@ -9,12 +9,12 @@
 namespace pqedge::upstream {
 
 // Time to the first byte, in microseconds. An old value counts less the longer ago it was seen, so
-// that a server which was slow once is tried again; a sudden rise counts at once (Finagle's peak
-// EWMA). Relaxed: a lost update is one sample of many.
+// that a server which was slow once is tried again; a rise counts for more than a fall. Relaxed: a
+// lost update is one sample of many.
 class Latency {
  public:
   void observe(Nanos first_byte, Nanos now);
-  // Microseconds, at least 1; 0: nothing was seen, or nothing for a long time.
+  // Microseconds, at least 1; 0: nothing was seen yet.
   uint32_t average(Nanos now) const;
 
  private:

@@ -1,68 +1,215 @@
 #include "upstream/pool.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/time.h"
 
 namespace pqedge::upstream {
+namespace {
 
-Pool::Pool(const PoolSettings& settings, std::vector<std::shared_ptr<Backend>> backends, Pins& pins)
-    : settings_(&settings), backends_(std::move(backends)), pins_(pins) {}
+constexpr Nanos kTieTtl = 3600 * kSecond;
 
-size_t Pool::pick_first() {
-  const size_t n = backends_.size();
-  const size_t start = next_;
-  next_ = next_ + 1 == n ? 0 : next_ + 1;
-  if (settings_->balance == Balance::round_robin || n == 1) return start;
-  size_t best = start;
-  uint32_t least = UINT32_MAX;
-  for (size_t i = 0; i < n; ++i) {  // from `start`, so that ties go round
-    const size_t at = (start + i) % n;
-    const uint32_t active = backends_[at]->state().active.load(std::memory_order_relaxed);
-    if (active < least) {
-      least = active;
-      best = at;
-    }
+}  // namespace
+
+struct Pool::Place final : RoomWatcher {
+  Place(Pool& p, std::shared_ptr<Backend> b) : pool(p), backend(std::move(b)) {
+    if (pool.room_ != nullptr) backend->watch_room(*this);
   }
-  return best;
+  void on_backend_room(Backend&) override { pool.room_->note_room(); }
+
+  Pool& pool;
+  const std::shared_ptr<Backend> backend;
+};
+
+Pool::Pool(Backends& backends, const PoolSettings& settings,
+           std::shared_ptr<const Members> members, std::shared_ptr<const http::Limits> limits,
+           std::shared_ptr<const crypto::BackendTls> tls)
+    : owner_(backends),
+      settings_(&settings),
+      limits_(std::move(limits)),
+      tls_(std::move(tls)),
+      balancer_(settings, reinterpret_cast<uintptr_t>(this) ^ monotonic_now()),
+      state_(PoolState::of(settings.name)) {
+  using Kind = KeySource::Kind;
+  if (settings.affinity.kind == Kind::client_ip || settings.affinity.kind == Kind::header) {
+    ties_ = state_->ties(settings.affinity_entries);
+  }
+  if (settings.queue != 0) room_ = std::make_unique<WaitingRoom>(owner_.loop_, state_->queue);
+  set_members(std::move(members));
 }
 
-void Pool::acquire(net::Loop& loop, Lease& lease, Requester& requester, bool fresh,
-                   const ServerState* avoid) {
-  // What knows this client's user comes before any choice of a server.
-  if (!fresh && !pins_.empty() && pins_.acquire(lease, settings_->name)) return;
-  const size_t n = backends_.size();
-  const size_t first = pick_first();
-  // First round: servers in good standing. Second: any.
-  for (int round = 0; round < 2; ++round) {
-    for (size_t i = 0; i < n; ++i) {
-      Backend& backend = *backends_[(first + i) % n];
-      const ServerState& server = backend.state();
-      const bool doubtful =
-          &server == avoid ||
-          server.passed_over_until.load(std::memory_order_relaxed) > loop.now();
-      if (doubtful != (round == 1)) continue;
-      if (backend.acquire(lease, fresh)) return;
+Pool::~Pool() = default;
+
+void Pool::set_members(std::shared_ptr<const Members> members) {
+  std::vector<std::unique_ptr<Place>> places;
+  places.reserve(members->size());
+  const uint32_t workers = owner_.workers_;
+  const uint32_t max_idle = std::max<uint32_t>(1, (settings_->max_idle + workers - 1) / workers);
+  for (const Member& m : *members) {
+    auto backend = owner_.backend_for(m);
+    backend->configure(*settings_, max_idle, limits_, tls_);
+    places.push_back(std::make_unique<Place>(*this, std::move(backend)));
+  }
+  places_ = std::move(places);
+  balancer_.set_members(*members);
+  members_ = std::move(members);
+  if (room_ != nullptr) room_->note_room();
+}
+
+// ---- affinity ------------------------------------------------------------------------------------
+
+Nanos Pool::tie_ttl() const {
+  return settings_->affinity_ttl != 0 ? settings_->affinity_ttl : kTieTtl;
+}
+
+void Pool::read_choice(const http::Request& request, std::string_view client_ip,
+                       Choice& choice) const {
+  choice = {};
+  const PoolSettings& s = *settings_;
+  if (s.balance == Balance::hash) {
+    choice.key = key_hash(s.hash_by, request, client_ip);
+    choice.keyed = choice.key != 0;
+  }
+  if (s.affinity.kind == KeySource::Kind::none) return;
+  if (ties_ == nullptr) {
+    const std::string_view value = cookie_value(request.fields, s.affinity.name);
+    if (!value.empty()) choice.tied_to = member_of_cookie(value, wall_now() / kSecond);
+    return;
+  }
+  choice.tie_key = key_hash(s.affinity, request, client_ip);
+  if (choice.tie_key == 0) return;
+  choice.tied_to = ties_->find(choice.tie_key, owner_.loop_.now(), tie_ttl());
+}
+
+std::string_view Pool::tie_cookie(const Choice& choice, const ServerState* server, bool secure,
+                                  Arena& arena) const {
+  if (settings_->affinity.kind != KeySource::Kind::cookie || server == nullptr) return {};
+  const auto it = std::ranges::find_if(
+      *members_, [&](const Member& m) { return m.state.get() == server; });
+  if (it == members_->end() || it->id == choice.tied_to) return {};
+  // Its own server was only busy: the client goes back there.
+  const size_t tied = choice.tied_to == 0 ? Balancer::kNone : balancer_.find(choice.tied_to);
+  if (tied != Balancer::kNone && may_take_tied(tied, choice)) return {};
+  return make_tie_cookie(settings_->affinity.name, it->id, settings_->affinity_ttl,
+                         wall_now() / kSecond, secure, arena);
+}
+
+// A server that is drained still serves the clients that it has.
+bool Pool::may_take_tied(size_t at, const Choice& choice) const {
+  const ServerState& server = places_[at]->backend->state();
+  return !choice.avoids(&server) &&
+         server.standing(owner_.loop_.now()).use != Standing::Use::no;
+}
+
+size_t Pool::claim(size_t candidate, const Choice& choice) {
+  const Nanos now = owner_.loop_.now();
+  const uint64_t id = (*members_)[candidate].id;
+  const uint64_t holder = ties_->claim(choice.tie_key, id, choice.tied_to, now, tie_ttl());
+  if (holder == id) return candidate;
+  // Another request of the client was faster.
+  const size_t at = balancer_.find(holder);
+  if (at != Balancer::kNone && may_take_tied(at, choice)) return at;
+  ties_->claim(choice.tie_key, id, holder, now, tie_ttl());
+  return candidate;
+}
+
+// ---- choosing ------------------------------------------------------------------------------------
+
+// On `yes` the requester was called, or will be: nothing of this call is valid any more.
+Pool::Taken Pool::take(size_t at, Lease& lease, bool fresh) {
+  if (balancer_.is_full(at)) return Taken::full;
+  Backend& backend = *places_[at]->backend;
+  if (!backend.state().enter(owner_.loop_.now(), lease.ticket())) return Taken::no;
+  if (backend.acquire(lease, fresh)) return Taken::yes;
+  backend.state().leave(lease.ticket());
+  return Taken::full;
+}
+
+Pool::Taken Pool::try_acquire(Lease& lease, const Choice& choice, bool fresh) {
+  bool ties = choice.tie_key != 0;
+  if (choice.tied_to != 0) {
+    const size_t at = balancer_.find(choice.tied_to);
+    if (at != Balancer::kNone && may_take_tied(at, choice)) {
+      const Taken taken = take(at, lease, fresh);
+      if (taken == Taken::yes) return taken;
+      if (taken == Taken::full) ties = false;  // for now elsewhere; the tie stays
     }
   }
-  requester.on_backend_failed(Failure::no_capacity, "every server is at its maximum of connections");
+  Balancer::Found found = balancer_.begin(choice, owner_.loop_.now());
+  while (found == Balancer::Found::some) {
+    bool full = false;
+    for (size_t at; (at = balancer_.next()) != Balancer::kNone;) {
+      if (ties) {
+        const size_t holder = claim(at, choice);
+        if (holder != at && take(holder, lease, fresh) == Taken::yes) return Taken::yes;
+        ties = false;
+      }
+      const Taken taken = take(at, lease, fresh);
+      if (taken == Taken::yes) return taken;
+      full |= taken == Taken::full;
+    }
+    if (full) return Taken::full;
+    found = balancer_.begin_next(choice);
+  }
+  return found == Balancer::Found::full ? Taken::full : Taken::no;
 }
+
+void Pool::acquire(net::Loop&, Lease& lease, Requester& requester, const Choice& choice,
+                   bool fresh) {
+  if (!fresh && !owner_.pins_.empty() && owner_.pins_.acquire(lease, settings_->name)) return;
+  // Who is tried again has waited its turn already.
+  const bool in_line = room_ != nullptr && room_->occupied() && !choice.avoids_any() && !fresh;
+  const Taken taken = in_line ? Taken::full : try_acquire(lease, choice, fresh);
+  switch (taken) {
+    case Taken::yes: return;
+    case Taken::no:
+      requester.on_backend_failed(Failure::no_capacity, "no server of the pool takes requests");
+      return;
+    case Taken::full: break;
+  }
+  if (room_ == nullptr) {
+    requester.on_backend_failed(Failure::no_capacity, "every server is at its maximum");
+    return;
+  }
+  if (room_->wait(*this, lease, choice, fresh, settings_->queue, settings_->queue_timeout)) return;
+  requester.on_backend_failed(Failure::no_capacity,
+                              "every server is at its maximum, and the queue is full");
+}
+
+bool Pool::serve_waiter(Lease& lease, const Choice& choice, bool fresh) {
+  return try_acquire(lease, choice, fresh) == Taken::yes;
+}
+
+// ---- Backends ------------------------------------------------------------------------------------
 
 std::unique_ptr<Pool> Backends::make_pool(const PoolSettings& settings,
                                           std::shared_ptr<const http::Limits> limits,
-                                          std::shared_ptr<const crypto::BackendTls> tls) {
-  std::vector<std::shared_ptr<Backend>> backends;
-  const uint32_t max_idle = std::max<uint32_t>(1, (settings.max_idle + workers_ - 1) / workers_);
-  for (const ServerSettings& server : settings.servers) {
-    auto state = registry_.get(settings.name, server);
-    auto& slot = known_[state.get()];
-    auto backend = slot.lock();
-    if (!backend) {
-      backend = std::make_shared<Backend>(loop_, state, pins_);
-      slot = backend;
-    }
-    backend->configure(settings, max_idle, limits, tls);
-    backends.push_back(std::move(backend));
+                                          std::shared_ptr<const crypto::BackendTls> tls,
+                                          std::shared_ptr<const Members> members) {
+  if (members == nullptr) members = configured_members(registry_, settings);
+  std::unique_ptr<Pool> pool(
+      new Pool(*this, settings, std::move(members), std::move(limits), std::move(tls)));
+  pools_.push_back(*pool);
+  return pool;
+}
+
+std::shared_ptr<Backend> Backends::backend_for(const Member& member) {
+  auto& slot = known_[member.state.get()];
+  auto backend = slot.lock();
+  // The address of a state that is gone may be that of a new one.
+  if (backend == nullptr || backend->state_ref() != member.state) {
+    backend = std::make_shared<Backend>(loop_, member.state, pins_);
+    slot = backend;
   }
-  return std::make_unique<Pool>(settings, std::move(backends), pins_);
+  return backend;
+}
+
+void Backends::set_members(std::string_view pool, const std::shared_ptr<const Members>& members) {
+  pools_.for_each([&](Pool& p) {
+    if (p.settings().name == pool) p.set_members(members);
+  });
+  forget_unused();
 }
 
 void Backends::forget_unused() {
@@ -73,7 +220,9 @@ void Backends::forget_unused() {
       continue;
     }
     // Held by this call and by its own connections only: no pool names it.
-    if (static_cast<size_t>(backend.use_count()) <= 1 + backend->idle()) backend->close_idle();
+    if (static_cast<size_t>(backend.use_count()) <= 1 + backend->connections()) {
+      backend->close_idle();
+    }
     ++it;
   }
 }

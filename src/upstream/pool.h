@@ -9,6 +9,7 @@
 
 #include "base/intrusive_list.h"
 #include "http/message.h"
+#include "upstream/affinity.h"
 #include "upstream/backend.h"
 #include "upstream/balance.h"
 #include "upstream/choice.h"
@@ -27,9 +28,8 @@ class Pool final : public ListNode<Pool>, private QueueUser {
   const PoolSettings& settings() const { return *settings_; }
 
   // What the request says of the server that is to take it. `client_ip` is who is taken for the
-  // client; `wall` the time of day, in seconds of the Unix epoch.
-  void read_choice(const http::Request& request, const net::Address& client_ip, uint64_t wall,
-                   Choice& choice) const;
+  // client. Before the first acquire(), once.
+  void read_choice(const http::Request& request, std::string_view client_ip, Choice& choice) const;
 
   // Picks a server by affinity and by the pool's algorithm, and gets a connection to it. Where every
   // server that may be chosen is at its maximum, the lease waits in the pool's queue.
@@ -40,8 +40,8 @@ class Pool final : public ListNode<Pool>, private QueueUser {
 
   // The cookie that ties the client to the server that answers, where it is to get one: the value of
   // a Set-Cookie field, in `arena`; else an empty text. `secure`: the client came over TLS.
-  std::string_view tie_cookie(const Choice& choice, const ServerState* server, uint64_t wall,
-                              bool secure, Arena& arena) const;
+  std::string_view tie_cookie(const Choice& choice, const ServerState* server, bool secure,
+                              Arena& arena) const;
 
   // Replaces the servers between two requests. Running exchanges keep theirs.
   void set_members(std::shared_ptr<const Members> members);
@@ -53,10 +53,13 @@ class Pool final : public ListNode<Pool>, private QueueUser {
   Pool(Backends& backends, const PoolSettings& settings, std::shared_ptr<const Members> members,
        std::shared_ptr<const http::Limits> limits, std::shared_ptr<const crypto::BackendTls> tls);
 
-  enum class Taken : uint8_t { yes, full, none };
+  enum class Taken : uint8_t { yes, full, no };
   Taken try_acquire(Lease& lease, const Choice& choice, bool fresh);
-  Taken try_tied(Lease& lease, const Choice& choice, bool fresh);
-  bool take(size_t at, Lease& lease, const Choice& choice, bool fresh);
+  Taken take(size_t at, Lease& lease, bool fresh);
+  bool may_take_tied(size_t at, const Choice& choice) const;
+  // Ties the client to a candidate, or hears of another member that it is tied to.
+  size_t claim(size_t candidate, const Choice& choice);
+  Nanos tie_ttl() const;
   // QueueUser
   bool serve_waiter(Lease& lease, const Choice& choice, bool fresh) override;
 
@@ -68,6 +71,8 @@ class Pool final : public ListNode<Pool>, private QueueUser {
   std::vector<std::unique_ptr<Place>> places_;  // in the order of *members_
   Balancer balancer_;                           // its targets: the same order
   std::shared_ptr<PoolState> state_;            // of the process
+  std::shared_ptr<Ties> ties_;                  // null: not with this kind of affinity
+  std::unique_ptr<WaitingRoom> room_;           // null: no queue
 };
 
 // All backends of one worker, kept over reloads so that their connections are.

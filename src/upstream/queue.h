@@ -1,5 +1,14 @@
 // Requests that wait for a server of a pool to have room: one queue for the process, first in first
 // out over all workers.
+//
+//   WaitingRoom::wait()            room was seen               served
+//   -------------------> waiting ---------------> called ------------------> gone
+//                           ^                       | no room after all
+//                           +-----------------------+
+//                           | deadline, or the client has left: gone
+//
+// Room is seen by a worker when one of its requests ends; it calls whoever waits longest, which is
+// perhaps on another worker, by a message.
 #pragma once
 
 #include <atomic>
@@ -16,7 +25,7 @@
 
 namespace pqedge::upstream {
 
-class Queue;
+class WaitingRoom;
 
 // The worker's pool that put a request into the queue. It outlives the request.
 class QueueUser {
@@ -28,35 +37,100 @@ class QueueUser {
   ~QueueUser() = default;
 };
 
-// The waiting requests of one worker, for one pool. Lives on that worker, and at least as long as
-// any of them.
-class WaitingRoom {
+// A request in the queue, owned by itself: it goes when it is served, late, or given up.
+class Waiter final : public ListNode<Waiter>,
+                     public ListNode<class Queue>,
+                     private WaitingPlace {
  public:
-  WaitingRoom(net::Loop& loop, std::shared_ptr<Queue> queue);
-  ~WaitingRoom();
-
-  // Nobody waits on any worker: whoever comes may try for a server at once.
-  bool idle() const;
-  // The lease waits, at most for `timeout`. False: `depth` requests wait already.
-  bool wait(QueueUser& user, Lease& lease, const Choice& choice, bool fresh, uint32_t depth,
-            Nanos timeout);
-  // A server of this worker's has room: whoever waits longest is told, here or on its worker.
-  void note_room();
+  Waiter(WaitingRoom& room, QueueUser& user, Lease& lease, const Choice& choice, bool fresh,
+         Nanos deadline);
 
  private:
   friend class Queue;
-  struct Waiter;
+  friend class WaitingRoom;
+  void on_waiter_gone(Lease& lease) override;
+
+  WaitingRoom& room_;
+  QueueUser& user_;
+  Lease& lease_;
+  const Choice choice_;
+  const Nanos deadline_;
+  uint64_t number_ = 0;
+  bool called_ = false;  // guarded by the queue's mutex, like the next
+  bool looks_ = false;   // called without a sign of room: when there was, the next one looks too
+  const bool fresh_;
+};
+
+// The order of all who wait, for the process. The short lock is only taken where someone waits.
+class Queue {
+ public:
+  explicit Queue(const std::string& pool);
+
+  bool empty() const { return waiting_.load(std::memory_order_relaxed) == 0; }
+  uint32_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class Waiter;
+  friend class WaitingRoom;
+  bool enter(uint32_t depth);
+  void leave();
+  void add(Waiter& waiter);
+  // It is out of the order. True: it had been called, and someone else may be in its place.
+  bool remove(Waiter& waiter);
+  // Calls the first in line. `from` is the room of the calling thread; `look`: no room was seen, it
+  // is to look whether there is.
+  void call(WaitingRoom& from, bool look);
+  bool is_called(const Waiter& waiter);
+  // Puts one that was called back in its place. True: a call came meanwhile when nobody was in line.
+  bool put_back(Waiter& waiter);
+  void insert(Waiter& waiter);
+
+  std::atomic<uint32_t> waiting_{0};
+  std::mutex mutex_;
+  IntrusiveList<Waiter, Queue> line_;  // those who are not called, by number
+  uint64_t last_number_ = 0;
+  bool missed_ = false;  // a call found nobody in line
+
+  struct {
+    counters::Counter waiting;  // gauge
+    counters::Counter waited;
+    counters::Counter full;
+    counters::Counter late;
+  } count_;
+};
+
+// The waiting requests of one worker, for one pool. Lives on that worker, and longer than they.
+class WaitingRoom {
+ public:
+  WaitingRoom(net::Loop& loop, Queue& queue);  // the queue outlives it
+  ~WaitingRoom();
+
+  // Somebody waits, here or on another worker: who comes now is not to overtake.
+  bool occupied() const { return !queue_.empty(); }
+  // The lease waits, at most for `timeout`; then its requester hears Failure::no_capacity. False:
+  // `depth` requests wait already.
+  bool wait(QueueUser& user, Lease& lease, const Choice& choice, bool fresh, uint32_t depth,
+            Nanos timeout);
+  // A server of this worker's has room.
+  void note_room() {
+    if (occupied()) queue_.call(*this, false);
+  }
+
+ private:
+  friend class Queue;
+  friend class Waiter;
+  struct Link;  // for messages on their way, which may come after the room has gone
   void serve_called();
+  bool serve(Waiter& waiter);
+  void remove(Waiter& waiter);
   void on_timer();
-  void arm();
+  void look_again_by(Nanos deadline);
 
   net::Loop& loop_;
-  std::shared_ptr<Queue> queue_;
-  IntrusiveList<Waiter> waiting_;  // of this worker, the oldest first; owned
-  net::Timer timer_;               // deadlines, and another look where a call was missed
+  Queue& queue_;
+  IntrusiveList<Waiter> waiters_;  // the oldest first: those who are called come before the others
+  net::Timer timer_;
   net::Deferred serve_;
-  // Shared with messages on their way here, which may come after this is gone.
-  struct Link;
   std::shared_ptr<Link> link_;
 };
 
