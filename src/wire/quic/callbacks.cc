@@ -14,8 +14,9 @@
 namespace pqedge::quic {
 namespace {
 
-Connection& self(void* user_data) { return *static_cast<Connection*>(user_data); }
-Stream* stream_of(void* stream_user_data) { return static_cast<Stream*>(stream_user_data); }
+Connection& self(void* user_data) {
+  return static_cast<Connection&>(*static_cast<Streams*>(user_data));
+}
 
 void random_bytes(uint8_t* dest, size_t size, const ngtcp2_rand_ctx*) {
   if (RAND_bytes(dest, static_cast<int>(size)) != 1) std::abort();
@@ -64,52 +65,7 @@ const ngtcp2_callbacks& Callbacks::table() {
       if (result == NGTCP2_PATH_VALIDATION_RESULT_SUCCESS) counters::migrations.add();
       return 0;
     };
-
-    c.stream_open = [](ngtcp2_conn* conn, int64_t id, void* user) {
-      ngtcp2_conn_set_stream_user_data(conn, id, self(user).stream_opened(id));
-      return 0;
-    };
-    c.recv_stream_data = [](ngtcp2_conn* conn, uint32_t flags, int64_t, uint64_t,
-                            const uint8_t* data, size_t size, void* user, void* stream_user) {
-      Stream* stream = stream_of(stream_user);
-      if (stream == nullptr) {  // refused
-        ngtcp2_conn_extend_max_offset(conn, size);
-        return 0;
-      }
-      stream->bytes_received_ += size;
-      stream->on_data({data, size}, (flags & NGTCP2_STREAM_DATA_FLAG_FIN) != 0);
-      return self(user).closing() ? NGTCP2_ERR_CALLBACK_FAILURE : 0;
-    };
-    c.stream_reset = [](ngtcp2_conn*, int64_t, uint64_t, uint64_t code, void* user,
-                        void* stream_user) {
-      if (Stream* stream = stream_of(stream_user); stream != nullptr) stream->on_peer_reset(code);
-      return self(user).closing() ? NGTCP2_ERR_CALLBACK_FAILURE : 0;
-    };
-    c.stream_close = [](ngtcp2_conn*, uint32_t flags, int64_t id, uint64_t code, void* user,
-                        void* stream_user) {
-      Stream* stream = stream_of(stream_user);
-      if (stream == nullptr) {
-        self(user).allow_stream(is_bidirectional(id));
-        return 0;
-      }
-      self(user).stream_closed(*stream, (flags & NGTCP2_STREAM_CLOSE_FLAG_APP_ERROR_CODE_SET) != 0
-                                            ? std::optional(code)
-                                            : std::nullopt);
-      return 0;
-    };
-    c.acked_stream_data_offset = [](ngtcp2_conn*, int64_t, uint64_t, uint64_t size, void* user,
-                                    void* stream_user) {
-      if (Stream* stream = stream_of(stream_user); stream != nullptr) {
-        self(user).acknowledged(*stream, size);
-      }
-      return 0;
-    };
-    c.extend_max_stream_data = [](ngtcp2_conn*, int64_t, uint64_t, void* user, void* stream_user) {
-      if (Stream* stream = stream_of(stream_user); stream != nullptr) {
-        self(user).unblocked(*stream);
-      }
-      return 0;
-    };
+    Connection::set_stream_callbacks(c);
     return c;
   }();
   return callbacks;

@@ -78,7 +78,8 @@ Result<void> Connection::start(const Initial& initial) {
   ngtcp2_path path = path_of(initial.datagram.local, initial.datagram.peer);
   const int status =
       ngtcp2_conn_server_new(&conn_, &initial.header.scid, &own, &path, initial.header.version,
-                             &Callbacks::table(), &settings, &parameters, nullptr, this);
+                             &Callbacks::table(), &settings, &parameters, nullptr,
+                             static_cast<Streams*>(this));
   if (status != 0) return fail("cannot make a QUIC connection: {}", ngtcp2_strerror(status));
   ngtcp2_conn_set_tls_native_handle(conn_, tls_.native_handle());
   digest_parameters();
@@ -156,6 +157,8 @@ void Connection::digest_parameters() {
 }
 
 net::Loop& Connection::loop() const { return endpoint_.loop_; }
+
+CopyBuffer& Connection::copies() { return endpoint_.copies_; }
 
 bool Connection::register_id(const ngtcp2_cid& id) {
   if (!endpoint_.ids_.insert({id.data, id.datalen}, this)) return false;
@@ -242,7 +245,7 @@ void Connection::after_receive() {
   if (state_ >= State::closing) return;
   constexpr uint8_t kAckAtOnce = 8;
   constexpr Nanos kAckWait = kMillisecond;
-  if (state_ == State::established && !closing() && scheduler_.empty() &&
+  if (state_ == State::established && !closing() && nothing_to_send() &&
       unanswered_ < kAckAtOnce && !ListNode<DirtyTag>::linked()) {
     const Nanos when = loop().now() + kAckWait;
     if (!timer_.armed() || timer_.deadline() > when) timer_.arm_at(loop(), when);
@@ -322,72 +325,8 @@ Stream* Connection::stream_opened(int64_t id) {
     ngtcp2_conn_shutdown_stream(conn_, 0, id, code);
     return nullptr;
   }
-  stream->id_ = id;
-  stream->send_progress_at_ = loop().now();
+  adopt(*stream, id);
   return stream;
-}
-
-bool Connection::open_unidirectional(Stream& stream) {
-  if (closing()) return false;
-  if (ngtcp2_conn_open_uni_stream(conn_, &stream.id_, &stream) != 0) return false;
-  stream.send_progress_at_ = loop().now();
-  return true;
-}
-
-void Connection::schedule(Stream& stream) {
-  if (stream.write_closed_ || stream.end_sent_) return;
-  const bool has_bytes = stream.queue_.unsent() > 0 && !stream.blocked_;
-  const bool has_end = stream.end_queued_ && stream.queue_.unsent() == 0;
-  if (has_bytes || has_end) {
-    scheduler_.add(stream);
-    wake();
-  }
-}
-
-void Connection::write(Stream& stream, Slice bytes) {
-  if (closing() || stream.write_closed_ || stream.end_queued_) return;
-  if (stream.queue_.unsent() == 0) stream.send_progress_at_ = loop().now();
-  stream.queue_.push(std::move(bytes));
-  if (stream.backlog() > Stream::kLowWater) stream.was_above_low_ = true;
-  schedule(stream);
-}
-
-void Connection::write_copy(Stream& stream, Bytes bytes) {
-  endpoint_.copies_.copy(bytes, [&](Slice piece) { write(stream, std::move(piece)); });
-}
-
-void Connection::write_end(Stream& stream) {
-  if (closing() || stream.write_closed_) return;
-  stream.end_queued_ = true;
-  schedule(stream);
-}
-
-void Connection::reset_write(Stream& stream, uint64_t code) {
-  if (closing() || stream.write_closed_) return;
-  scheduler_.remove(stream);
-  stream.write_closed_ = true;
-  stream.queue_.drop_unsent();
-  ngtcp2_conn_shutdown_stream_write(conn_, 0, stream.id_, code);
-  wake();
-}
-
-void Connection::stop_reading(Stream& stream, uint64_t code) {
-  if (closing()) return;
-  ngtcp2_conn_shutdown_stream_read(conn_, 0, stream.id_, code);
-  wake();
-}
-
-void Connection::consumed(Stream& stream, size_t n) {
-  if (closing() || n == 0) return;
-  ngtcp2_conn_extend_max_stream_offset(conn_, stream.id_, n);
-  ngtcp2_conn_extend_max_offset(conn_, n);
-  // Within a turn's reading the packets that follow carry it; later, a window that has shrunk to
-  // its half is worth one.
-  if (!reading_) wake();
-}
-
-Stream* Connection::find_stream(int64_t id) const {
-  return closing() ? nullptr : static_cast<Stream*>(ngtcp2_conn_get_stream_user_data(conn_, id));
 }
 
 // MAX_STREAMS makes a packet that the peer has to acknowledge: it is sent for many ended streams at
@@ -455,7 +394,7 @@ void Connection::end_now() {
 }
 
 void Connection::release() {
-  while (!progressed_.empty()) progressed_.pop_front();
+  forget_progress();
   tls_.reset();
   if (conn_ != nullptr) ngtcp2_conn_del(std::exchange(conn_, nullptr));
 }

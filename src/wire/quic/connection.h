@@ -18,8 +18,7 @@
 #include "net/loop.h"
 #include "wire/quic/keys.h"
 #include "wire/quic/qlog.h"
-#include "wire/quic/send_scheduler.h"
-#include "wire/quic/stream.h"
+#include "wire/quic/streams.h"
 #include "wire/quic/tls_session.h"
 
 namespace pqedge::quic {
@@ -50,9 +49,10 @@ class ConnectionHandler {
 struct DirtyTag;
 struct ReceivedTag;
 
-class Connection : public ListNode<DirtyTag>,
-                   public ListNode<ReceivedTag>,
-                   private TlsSession::Owner {
+class Connection final : public ListNode<DirtyTag>,
+                         public ListNode<ReceivedTag>,
+                         public Streams,
+                         private TlsSession::Owner {
  public:
   // How the first packet of a connection came, and what its token proved.
   struct Initial {
@@ -65,24 +65,11 @@ class Connection : public ListNode<DirtyTag>,
   ~Connection();
 
   // ---- for the application ----
-  net::Loop& loop() const;
+  net::Loop& loop() const override;
+  CopyBuffer& copies() override;
   Endpoint& endpoint() const { return endpoint_; }
   const net::ConnectionFacts& facts() const { return facts_; }
 
-  // A unidirectional stream of ours; null when the peer allows no more. `stream` gets its id.
-  bool open_unidirectional(Stream& stream);
-  void write(Stream& stream, Slice bytes);
-  void write_copy(Stream& stream, Bytes bytes);
-  void write_end(Stream& stream);
-  void set_precedence(Stream& stream, Precedence p) { scheduler_.set_precedence(stream, p); }
-  // Ends our direction abruptly (RESET_STREAM); what was not acknowledged is dropped.
-  void reset_write(Stream& stream, uint64_t code);
-  // Asks the peer to stop (STOP_SENDING); nothing of the stream is handed on any more.
-  void stop_reading(Stream& stream, uint64_t code);
-  // Flow-control credit for `n` bytes of the stream, and of the connection.
-  void consumed(Stream& stream, size_t n);
-  // The stream object of that ID, or null.
-  Stream* find_stream(int64_t id) const;
   // Whether the peer may open a bidirectional stream of that ID, as far as it was ever told.
   bool may_open(int64_t id) const { return id / 4 < static_cast<int64_t>(max_streams_); }
   // Lets the peer open another stream of that kind, when one has ended.
@@ -93,19 +80,16 @@ class Connection : public ListNode<DirtyTag>,
   // on_connection_closed.
   // `written_out`: what is queued leaves before, as far as windows allow.
   void close(uint64_t code, std::string_view reason, bool written_out = false);
-  bool closing() const { return ending_ != Ending::none || state_ >= State::closing; }
+  bool closing() const override { return ending_ != Ending::none || state_ >= State::closing; }
   // The application is going away without an end in good order: no call reaches it any more.
   void detach_handler() {
     handler_ = nullptr;
     write_before_close_ = false;  // the streams are gone
   }
 
-  // Something was queued outside of on_received(): packets are written at the end of this turn.
-  void wake();
+  void wake() override;
   // The time within which the peer's answer to a packet is expected, for timers of the application.
   Nanos probe_timeout() const;
-  // When bytes of any stream last went into a packet or were acknowledged.
-  Nanos send_progress_at() const { return send_progress_at_; }
   // PING frames the peer has sent.
   uint64_t pings_received() const;
 
@@ -140,25 +124,14 @@ class Connection : public ListNode<DirtyTag>,
   void digest_parameters();
   void leave_handshake();
   void send_new_token();
-  Stream* stream_opened(int64_t id);
-  void stream_closed(Stream& stream, std::optional<uint64_t> code);
-  void acknowledged(Stream& stream, uint64_t n);
-  void unblocked(Stream& stream);
+  Stream* stream_opened(int64_t id) override;
+  void stream_forgotten(int64_t id) override { allow_stream(is_bidirectional(id)); }
   bool register_id(const ngtcp2_cid& id);
   void unregister_id(const ngtcp2_cid& id);
 
   // Writing (connection_send.cc).
   bool write_packets();
   void note_amplification_wait();
-  static ngtcp2_ssize write_packet(ngtcp2_conn* conn, ngtcp2_path* path, ngtcp2_pkt_info* info,
-                                   uint8_t* dest, size_t size, ngtcp2_tstamp now, void* self);
-  ngtcp2_ssize fill_packet(ngtcp2_path* path, ngtcp2_pkt_info* info, uint8_t* dest, size_t size,
-                           ngtcp2_tstamp now);
-  Stream* next_writable();
-  void took(Stream& stream, size_t n, bool end, ngtcp2_tstamp now);
-  void schedule(Stream& stream);
-  void note_progress();
-  void tell_progress();
   void arm_timer();
   void on_timer();
 
@@ -180,7 +153,6 @@ class Connection : public ListNode<DirtyTag>,
   void answer_while_closing();
 
   Endpoint& endpoint_;
-  ngtcp2_conn* conn_ = nullptr;
   TlsSession tls_;
   std::unique_ptr<Qlog> qlog_;  // null: off
   crypto::SessionState session_;
@@ -188,8 +160,6 @@ class Connection : public ListNode<DirtyTag>,
   net::ConnectionFacts facts_;
   ConnectionHandler* handler_ = nullptr;
 
-  SendScheduler scheduler_;
-  IntrusiveList<Stream, ProgressTag> progressed_;
   std::vector<ngtcp2_cid> ids_;  // in the endpoint's table
   net::Timer timer_;
   State state_ = State::handshake;
@@ -199,8 +169,6 @@ class Connection : public ListNode<DirtyTag>,
   bool address_validated_ = false;  // by a token, before the handshake
   bool waited_for_client_ = false;  // for the limit of what an address that may be forged gets
   bool confirm_owed_ = false;  // the application began with early data, and the Finished has come
-  bool reading_ = false;  // inside ngtcp2_conn_read_pkt
-  Nanos send_progress_at_ = 0;
   uint64_t stream_limit_ = 0;    // bidirectional streams of the peer at once
   uint64_t max_streams_ = 0;     // that it may have opened by now, counted from the first
   uint64_t opened_streams_ = 0;  // that it has

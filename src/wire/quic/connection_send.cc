@@ -10,7 +10,6 @@
 namespace pqedge::quic {
 namespace {
 
-constexpr size_t kMaxVectors = 16;  // slices of one stream in one packet
 // Of a packet that carries the handshake: header, CRYPTO frame's head and tag.
 constexpr uint64_t kLeastOverhead = 40;
 
@@ -89,111 +88,6 @@ void Connection::write_failed(int error) {
   ngtcp2_ccerr close;
   ngtcp2_ccerr_set_liberr(&close, error, nullptr, 0);
   request_close(close, ngtcp2_strerror(error));
-}
-
-ngtcp2_ssize Connection::write_packet(ngtcp2_conn*, ngtcp2_path* path, ngtcp2_pkt_info* info,
-                                      uint8_t* dest, size_t size, ngtcp2_tstamp now, void* self) {
-  return static_cast<Connection*>(self)->fill_packet(path, info, dest, size, now);
-}
-
-// Puts as many streams as fit into one packet.
-ngtcp2_ssize Connection::fill_packet(ngtcp2_path* path, ngtcp2_pkt_info* info, uint8_t* dest,
-                                     size_t size, ngtcp2_tstamp now) {
-  for (;;) {
-    Stream* stream = next_writable();
-    if (stream == nullptr) {
-      return ngtcp2_conn_writev_stream(conn_, path, info, dest, size, nullptr,
-                                       NGTCP2_WRITE_STREAM_FLAG_NONE, -1, nullptr, 0, now);
-    }
-    std::array<ngtcp2_vec, kMaxVectors> vectors;
-    const size_t count = stream->queue_.gather(vectors.data(), vectors.size());
-    size_t offered = 0;
-    for (size_t i = 0; i < count; ++i) offered += vectors[i].len;
-    const bool whole = offered == stream->queue_.unsent();
-    uint32_t flags = NGTCP2_WRITE_STREAM_FLAG_MORE;
-    if (whole && stream->end_queued_) flags |= NGTCP2_WRITE_STREAM_FLAG_FIN;
-    // GSO wants all packets but the last of one size: this one is full in any case.
-    if (offered >= size) flags |= NGTCP2_WRITE_STREAM_FLAG_PADDING;
-
-    ngtcp2_ssize taken = -1;
-    const ngtcp2_ssize n = ngtcp2_conn_writev_stream(conn_, path, info, dest, size, &taken, flags,
-                                                     stream->id_, vectors.data(), count, now);
-    if (taken >= 0) {
-      const auto bytes = static_cast<size_t>(taken);
-      took(*stream, bytes, (flags & NGTCP2_WRITE_STREAM_FLAG_FIN) != 0 && bytes == offered, now);
-    }
-    switch (n) {
-      case NGTCP2_ERR_WRITE_MORE:
-        continue;
-      case NGTCP2_ERR_STREAM_DATA_BLOCKED:
-        stream->blocked_ = true;
-        scheduler_.remove(*stream);
-        continue;
-      case NGTCP2_ERR_STREAM_SHUT_WR:  // the peer sent STOP_SENDING
-      case NGTCP2_ERR_STREAM_NOT_FOUND:
-        stream->write_closed_ = true;
-        stream->queue_.drop_unsent();
-        scheduler_.remove(*stream);
-        continue;
-      default:
-        return n;
-    }
-  }
-}
-
-// With the connection's window used up only ends of streams can go; DATA_BLOCKED went with the
-// packet that used it up.
-Stream* Connection::next_writable() {
-  Stream* stream = scheduler_.next();
-  if (stream == nullptr || ngtcp2_conn_get_max_data_left(conn_) > 0) return stream;
-  return stream->queue_.unsent() == 0 ? stream : nullptr;
-}
-
-void Connection::took(Stream& stream, size_t n, bool end, ngtcp2_tstamp now) {
-  stream.queue_.sent(n);
-  stream.bytes_sent_ += n;
-  stream.send_progress_at_ = send_progress_at_ = now;
-  if (end) stream.end_sent_ = true;
-  if (stream.queue_.unsent() == 0 && (end || !stream.end_queued_)) {
-    scheduler_.remove(stream);
-  } else {
-    scheduler_.took_turn(stream);
-  }
-  const bool drained = stream.was_above_low_ && stream.backlog() <= Stream::kLowWater;
-  if (end || drained) progressed_.push_back(stream);
-}
-
-void Connection::acknowledged(Stream& stream, uint64_t n) {
-  stream.queue_.acknowledged(std::min<size_t>(n, stream.queue_.unacknowledged()));
-  stream.send_progress_at_ = send_progress_at_ = loop().now();
-  if (stream.was_above_low_ && stream.backlog() <= Stream::kLowWater) {
-    progressed_.push_back(stream);
-    wake();
-  }
-}
-
-void Connection::unblocked(Stream& stream) {
-  if (!stream.blocked_) return;
-  stream.blocked_ = false;
-  schedule(stream);
-}
-
-void Connection::stream_closed(Stream& stream, std::optional<uint64_t> code) {
-  scheduler_.remove(stream);
-  static_cast<ListNode<ProgressTag>&>(stream).unlink();
-  stream.queue_.clear();
-  stream.write_closed_ = true;
-  stream.on_stream_closed(code);
-}
-
-void Connection::tell_progress() {
-  IntrusiveList<Stream, ProgressTag> batch;
-  batch.splice_back(progressed_);
-  while (!batch.empty()) {
-    Stream& stream = batch.pop_front();
-    stream.was_above_low_ = stream.backlog() > Stream::kLowWater;
-    stream.on_send_progress();
-  }
 }
 
 // ---- timers -------------------------------------------------------------------------------------

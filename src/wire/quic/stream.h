@@ -12,7 +12,7 @@
 
 namespace pqedge::quic {
 
-class Connection;
+class Streams;
 
 constexpr bool is_bidirectional(int64_t id) { return (id & 2) == 0; }
 constexpr bool is_client_initiated(int64_t id) { return (id & 1) == 0; }
@@ -30,7 +30,7 @@ struct SendTag;
 struct ProgressTag;
 
 // Base of an application's stream object. The application makes it (ConnectionHandler::make_stream,
-// Connection::open_stream) and owns it; the connection keeps a pointer until on_stream_closed(), or
+// Streams::open_bidirectional) and owns it; the connection keeps a pointer until on_stream_closed(), or
 // until the connection itself is closed.
 //
 // on_data, on_peer_reset and on_stream_closed come while a datagram is taken apart: the connection
@@ -38,7 +38,7 @@ struct ProgressTag;
 // own.
 class Stream : public ListNode<SendTag>, public ListNode<ProgressTag> {
  public:
-  // Bytes in order; they are gone after the call. Credit is given with Connection::consumed().
+  // Bytes in order; they are gone after the call. Credit is given with Streams::consumed().
   virtual void on_data(Bytes bytes, bool end) = 0;
   // RESET_STREAM came: nothing more arrives.
   virtual void on_peer_reset(uint64_t code) = 0;
@@ -76,8 +76,7 @@ class Stream : public ListNode<SendTag>, public ListNode<ProgressTag> {
   ~Stream() = default;
 
  private:
-  friend class Connection;
-  friend struct Callbacks;
+  friend class Streams;
   friend class SendScheduler;
   friend class SchedulerTest;
   SendQueue queue_;
