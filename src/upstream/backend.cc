@@ -191,7 +191,7 @@ std::unique_ptr<Connector> Backend::make_connector(Purpose purpose, std::string 
                          .tls_sessions = tls_sessions_,
                          .preface = std::move(preface),
                          .owner = owner};
-  return make_tcp_connector(std::move(options), handler);
+  return upstream::make_connector(std::move(options), handler);
 }
 
 // ---- from a connection ---------------------------------------------------------------------------

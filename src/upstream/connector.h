@@ -20,6 +20,7 @@ namespace pqedge::upstream {
 struct ConnectOptions {
   net::Loop& loop;
   ServerState& server;  // outlives the connector
+  net::Address address = {};  // where to, other than to the server's (checks); empty: there
   Protocol protocol = Protocol::http1;
   Purpose purpose = Purpose::requests;  // with `bytes` the protocol does not count
   uint32_t max_streams = 100;  // of a connection that multiplexes, at a time
@@ -60,6 +61,9 @@ class Connector {
   // Begins. An error: it came to nothing at once, and no call was or will be made.
   virtual Result<void> begin() = 0;
 };
+
+// Of the kind that `options.protocol` needs.
+std::unique_ptr<Connector> make_connector(ConnectOptions options, ConnectorHandler& handler);
 
 // TCP or a Unix socket; with or without TLS; HTTP/1.1 or HTTP/2 (by prior knowledge, or as ALPN
 // says).

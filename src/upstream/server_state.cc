@@ -345,6 +345,14 @@ void ServerState::set_checked(bool up, std::string_view why, Nanos now) {
   if (!up && mode() != Mode::down) change(Mode::down, now, why, now);
 }
 
+void ServerState::note_check(bool well, std::string_view text, Nanos took) {
+  const std::lock_guard lock(mutex_);
+  check_well_ = well;
+  check_ = text;
+  checked_ = wall_now() / kSecond;
+  check_took_ = took;
+}
+
 void ServerState::reset(Nanos now) {
   const std::lock_guard lock(mutex_);
   ejections_ = 0;
@@ -366,6 +374,10 @@ ServerState::Facts ServerState::facts(Nanos now) const {
   f.transitions = transitions_;
   f.reason = reason_;
   f.changed = changed_wall_;
+  f.check_well = check_well_;
+  f.check = check_;
+  f.checked = checked_;
+  f.check_took = check_took_;
   return f;
 }
 

@@ -137,6 +137,8 @@ class ServerState {
   void set_draining(bool draining);
   // What the checks make of it; `why` in the log. Without checks any more: up.
   void set_checked(bool up, std::string_view why, Nanos now);
+  // What one check found, for those who look.
+  void note_check(bool well, std::string_view text, Nanos took);
   // An operator says that it is well: up, its failures forgotten.
   void reset(Nanos now);
 
@@ -149,7 +151,11 @@ class ServerState {
     uint32_t ejections = 0;    // that make the next one longer
     uint64_t transitions = 0;
     std::string reason;        // of the last change; empty: none yet
-    uint64_t changed = 0;      // when, in seconds of the Unix epoch
+    uint64_t changed = 0;      // when, in seconds of the Unix epoch; 0: never
+    bool check_well = false;   // of the last check
+    std::string check;         // what it found; empty: there was none
+    uint64_t checked = 0;      // when, in seconds of the Unix epoch
+    Nanos check_took = 0;
   };
   Facts facts(Nanos now) const;
 
@@ -189,6 +195,10 @@ class ServerState {
   uint64_t changed_wall_ = 0;
   uint64_t transitions_ = 0;
   std::string reason_;
+  bool check_well_ = false;
+  std::string check_;
+  uint64_t checked_ = 0;
+  Nanos check_took_ = 0;
 };
 
 // Hands out the state of each (pool, server), the same as long as anyone holds it. Thread safe.

@@ -35,7 +35,7 @@ class TcpConnector final : public Connector,
       : options_(std::move(options)), handler_(handler) {}
 
   Result<void> begin() override {
-    auto fd = net::connect_stream(options_.server.address);
+    auto fd = net::connect_stream(address());
     if (!fd) return std::unexpected(fd.error());
     stream_ = make_stream(std::move(*fd));
     stream_->set_handler(this);
@@ -70,12 +70,16 @@ class TcpConnector final : public Connector,
     handler_.on_tls_failed(fault, error);
   }
 
+  const net::Address& address() const {
+    return options_.address.size() == 0 ? options_.server.address : options_.address;
+  }
+
   std::unique_ptr<net::Stream> make_stream(net::Fd fd) {
     if (options_.tls == nullptr) return net::make_plain_stream(options_.loop, std::move(fd));
     return crypto::make_tls_client_stream(options_.loop, std::move(fd),
                                           {.context = options_.tls_context,
                                            .tls = options_.tls,
-                                           .address = options_.server.address,
+                                           .address = address(),
                                            .sessions = options_.tls_sessions,
                                            .learned = &options_.server.tls_group,
                                            .preface = options_.preface,
