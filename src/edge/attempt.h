@@ -3,7 +3,7 @@
 //   idle --begin()--> waiting for a server --> connecting --> sending, answering --> idle
 //
 // An exchange has one, or two while a hedge races; a shadow has one and no client. The attempt holds
-// the lease and the answer's head, and tells the server's state what became of it; what that means
+// the lease and the answer's head, and reports to the server's state what became of it; what that means
 // for the request (send it again, answer, break off) is its owner's to decide.
 #pragma once
 
@@ -84,15 +84,16 @@ class Attempt final : private http::ClientStreamHandler, private upstream::Reque
 
   // The answer is whole. `in_step`: so is the request; else the connection cannot be used again.
   void finish(bool in_step);
-  // It is not wanted any more; nothing is held against the server.
-  void abandon();
+  // It is not wanted any more. Without an answer's head nothing is held against the server, unless
+  // `outcome` says so.
+  void abandon(upstream::Outcome::Kind outcome = upstream::Outcome::Kind::nothing);
   // Gives back all it has: the arena is to be reset.
   void clear();
 
  private:
   // http::ClientStreamHandler
   void on_informational() override { owner_.on_attempt_informational(*this); }
-  void on_response_head(bool end) override { owner_.on_attempt_head(*this, end); }
+  void on_response_head(bool end) override;
   void on_response_body(Slice bytes) override { owner_.on_attempt_body(*this, std::move(bytes)); }
   void on_response_end() override { owner_.on_attempt_end(*this); }
   void on_request_writable() override { owner_.on_attempt_writable(*this); }
@@ -107,6 +108,7 @@ class Attempt final : private http::ClientStreamHandler, private upstream::Reque
   bool authenticates_connection() const override { return owner_.attempt_authenticates(); }
 
   void on_limit();
+  void report(upstream::Outcome::Kind kind);
 
   AttemptOwner& owner_;
   Arena& arena_;
@@ -114,6 +116,8 @@ class Attempt final : private http::ClientStreamHandler, private upstream::Reque
   http::ClientStream* stream_ = nullptr;
   upstream::Lease lease_;
   net::Loop* loop_ = nullptr;
+  Nanos sent_at_ = 0;     // the request's head
+  Nanos first_byte_ = 0;  // of the answer, from then; 0: none came
   net::Timer limit_timer_;  // armed only with a limit
   Nanos limit_ = 0;
   bool running_ = false;

@@ -38,11 +38,13 @@ void Exchange::begin(http::ServerStream& stream, const ListenerView& listener) {
   began_ = worker_.loop().now();
   first_byte_ = 0;
   reason_ = {};
+  came_target_ = came_authority_ = set_cookie_ = {};
   status_ = 0;
   step_ = steps_end_ = nullptr;
   in_route_ = early_data_ = request_ended_ = gathering_ = again_due_ = hedged_ = false;
   body_passed_ = kept_whole_ = holding_ = dropping_body_ = false;
   response_started_ = response_done_ = retired_ = false;
+  on_canary_ = broke_off_ = false;
 }
 
 void Exchange::clear() {
@@ -127,7 +129,8 @@ void Exchange::on_body(Slice bytes) {
 void Exchange::on_end() {
   if (request_ended_) return;
   request_ended_ = true;
-  http::strip_trailers(request_->trailers, snapshot().settings.identity.client_certificate);
+  http::strip_trailers(request_->trailers, snapshot().settings.identity);
+  if (plan_->shape != nullptr) plan_->shape->request.strip_trailers(request_->trailers);
   if (dropping_body_) return;
   if (shadow_ != nullptr) std::exchange(shadow_, nullptr)->send();
   if (gathering_) {
@@ -213,6 +216,7 @@ void Exchange::on_writable() {
 
 // The status is out: the only honest end is one that the client can see (RFC 9112 8, RFC 9113 8.1).
 void Exchange::fail_after_start(std::string_view reason) {
+  broke_off_ = true;
   record(reason);
   http::ServerStream& stream = *stream_;
   retire();

@@ -139,6 +139,7 @@ class Exchange final : public ListNode<Exchange>,
   // As the route changes it (shape.cc), where plan().shape says so.
   bool shape_request();
   void shape_response(http::Response& response);
+  bool replace_error(Attempt& attempt);
   void report_canary();
   // The answer.
   void use_answer_of(Attempt& attempt);

@@ -8,6 +8,8 @@ namespace pqedge::edge {
 
 void Exchange::forward() {
   http::prepare_for_backend(*request_, facts(), identity_, snapshot().settings.identity);
+  if (plan_->shape != nullptr && !shape_request()) return;
+  pool().read_choice(*request_, identity_.client_ip, choice_);
   if (plan_->shadow.pool != SIZE_MAX) begin_shadow();
   budget().note_request(worker_.loop().now());
   if (target_->request_timeout != 0) {
@@ -16,7 +18,10 @@ void Exchange::forward() {
   kept_whole_ = request_->body != http::BodyKind::length ||
                 request_->content_length <= target_->retry.keep_body;
   gathering_ = target_->buffer_request != 0 && request_->body != http::BodyKind::none;
-  if (gathering_ && gather_body()) return;
+  if (gathering_ && gather_body()) {
+    if (!pending_.empty()) stream_->consumed(credited_ahead_ = pending_.size());
+    return;
+  }
   try_server(*attempt_, false);
 }
 
@@ -142,7 +147,7 @@ void Exchange::on_attempt_informational(Attempt& attempt) {
 
 void Exchange::on_attempt_head(Attempt& attempt, bool end) {
   if (const auto ok = http::check_response(attempt.response()); !ok) {
-    attempt.abandon();
+    attempt.abandon(upstream::Outcome::Kind::reset);
     if (Attempt* other = other_running(attempt); other != nullptr) {
       attempt_ = other;
       return;
@@ -151,6 +156,10 @@ void Exchange::on_attempt_head(Attempt& attempt, bool end) {
     return;
   }
   if (target_->retry.on.takes(attempt.response().status) && again_after_status(attempt, end)) {
+    return;
+  }
+  if (attempt.response().status >= 400 && snapshot().error_pages->replaces_backend_errors() &&
+      replace_error(attempt)) {
     return;
   }
   use_answer_of(attempt);
@@ -191,6 +200,10 @@ void Exchange::start_answer(Attempt& attempt, bool end) {
   kept_.clear();
   http::prepare_for_client(response, request_->version, listener_->alt_svc_for(facts()),
                            snapshot().settings.identity);
+  const std::string_view tie =
+      pool().tie_cookie(choice_, attempt.lease().server(), facts().secure(), arena_);
+  if (!tie.empty()) response.fields.add(http::Name::set_cookie, tie);
+  if (plan_->shape != nullptr) shape_response(response);
   if (end) {
     finish_backend();
     // May call on_finished() before it returns: nothing is touched after it.
