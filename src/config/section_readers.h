@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/reader.h"
+#include "content/error_pages.h"
 #include "crypto/settings.h"
 #include "edge/passthrough_settings.h"
 #include "edge/settings.h"
@@ -36,8 +37,19 @@ void read_route_clients(Table& t, route::RouteSettings& s);
 void read_client_certificate_fields(Table& t, http::ClientCertificateFields& s);
 void read_backend_tls(Table& t, upstream::PoolSettings& s);
 
+// section_servers.cc
+void read_servers(Table& t, upstream::PoolSettings& s);
+
+// section_balance.cc
+void read_balance(Table& t, upstream::PoolSettings& s);
+
 // section_match.cc
 void read_route_match(Table& t, route::RouteSettings& s);
+
+// section_shape.cc
+void read_route_shape(Table& t, route::RouteSettings& s);
+void read_headers(Table& t, route::HeaderSettings& s);
+void read_error_page(Table& t, content::ErrorPageSettings& s);
 
 // section_passthrough.cc
 void read_passthrough(Table& t, size_t index, edge::PassthroughSettings& s);

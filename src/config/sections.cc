@@ -72,44 +72,11 @@ void read_tls(Table& t, crypto::TlsSettings& s) {
   read_stapling(t, s);
 }
 
-void add_server(Table& t, const std::string& path, const std::string& text,
-                upstream::PoolSettings& pool) {
-  if (const auto address = net::Address::parse(text)) {
-    pool.servers.push_back({*address, text});
-  } else {
-    t.problem(path, address.error().message);
-  }
-}
-
-void read_servers(Table& t, upstream::PoolSettings& pool) {
-  const auto read_entry = [&](const std::string& path, const Node* value) {
-    t.nested(value, path, [&](Table& entry) {
-      std::string text;
-      entry.require("address", "write { address = \"127.0.0.1:9000\" }");
-      entry.read("address", text);
-      if (!text.empty()) add_server(t, path + ".address", text, pool);
-    });
-  };
-  if (t.reading().keys != nullptr) read_entry(t.key_path("servers"), nullptr);
-  t.each("servers", [&](const std::string& path, const Node& value) {
-    if (value.type == Node::Type::table) {
-      read_entry(path, &value);
-    } else if (value.type == Node::Type::string) {
-      add_server(t, path, value.text, pool);
-    } else {
-      t.problem(path, std::format("is {}, not a server", type_name(value.type)),
-                "write \"ADDRESS:PORT\", \"unix:/PATH\" or { address = \"...\" }");
-    }
-  });
-}
-
 void read_pool(Table& t, upstream::PoolSettings& s) {
   t.require("name");
   t.read("name", s.name);
-  t.choice<upstream::Balance>("balance", s.balance,
-                              {{"round_robin", upstream::Balance::round_robin},
-                               {"least_connections", upstream::Balance::least_connections}});
   read_servers(t, s);
+  read_balance(t, s);
   t.duration("connect_timeout", s.connect_timeout);
   t.duration("response_timeout", s.response_timeout);
   t.duration("read_timeout", s.read_timeout);
@@ -125,6 +92,7 @@ void read_route(Table& t, size_t index, route::RouteSettings& s) {
   s.name = std::format("route-{}", index + 1);
   t.read("name", s.name);
   read_route_match(t, s);
+  read_route_shape(t, s);
   t.read("pool", s.pool);
   t.count("status", s.answer_status);
   t.read("body", s.answer_body);
@@ -175,6 +143,7 @@ void read_identity(Table& t, http::IdentitySettings& s) {
   t.read("x_forwarded", s.x_forwarded);
   t.read("tls_fields", s.tls_fields);
   t.read("via", s.via);
+  t.strings("protected_fields", s.protected_fields);
 }
 
 // A log's file: "-" is a stream of the process, and stays as it is.
@@ -257,6 +226,9 @@ void read_document(Table& root, Configuration& out) {
   });
   root.tables("pool", [&](Table& t, size_t) { read_pool(t, edge.pools.emplace_back()); });
   root.tables("route", [&](Table& t, size_t i) { read_route(t, i, edge.routes.emplace_back()); });
+  root.table("headers", [&](Table& t) { read_headers(t, edge.header_rules); });
+  root.tables("error_page",
+              [&](Table& t, size_t) { read_error_page(t, edge.error_pages.emplace_back()); });
   root.tables("passthrough", [&](Table& t, size_t i) {
     read_passthrough(t, i, edge.passthroughs.emplace_back());
   });

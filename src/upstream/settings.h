@@ -19,7 +19,7 @@ struct ServerSettings {
   std::string name;        // the address as written; the label in metrics and logs
   uint32_t weight = 1;     // its share beside the others'; 0: only clients that are tied to it
   uint32_t priority = 0;   // a server is chosen where no usable one has a smaller number
-  std::string id;          // in affinity cookies and hashing; empty: made from the address
+  std::string id = {};     // in affinity cookies and hashing; empty: made from the address
 };
 
 // What is spoken with the servers of a pool.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "crypto/backend_tls.h"
+#include "upstream/validate_balance.h"
 
 namespace pqedge::upstream {
 namespace {
@@ -69,6 +70,7 @@ Problems validate(const std::vector<PoolSettings>& pools) {
                      entry_key("pool", it->second)});
     }
     check_servers(pool, i, out);
+    check_balance(pool, base, out);
     check_duration(out, base + ".connect_timeout", pool.connect_timeout, kMillisecond, kDay);
     check_duration(out, base + ".response_timeout", pool.response_timeout, kMillisecond, kDay);
     check_duration(out, base + ".read_timeout", pool.read_timeout, kMillisecond, kDay);
