@@ -52,6 +52,7 @@ class AttemptOwner {
   // As upstream::Requester's.
   virtual uint64_t attempt_client() const = 0;
   virtual bool attempt_authenticates() const = 0;
+  virtual upstream::Purpose attempt_purpose() const { return upstream::Purpose::requests; }
 
  protected:
   ~AttemptOwner() = default;
@@ -106,6 +107,7 @@ class Attempt final : private http::ClientStreamHandler, private upstream::Reque
   proxy_protocol::Header proxy_header() const override { return owner_.attempt_proxy_header(); }
   uint64_t client_connection() const override { return owner_.attempt_client(); }
   bool authenticates_connection() const override { return owner_.attempt_authenticates(); }
+  upstream::Purpose purpose() const override { return owner_.attempt_purpose(); }
 
   void on_limit();
   void report(upstream::Outcome::Kind kind);

@@ -101,7 +101,7 @@ void Exchange::on_body(Slice bytes) {
     stream_->consumed(n);
     drop_attempts();
     if (response_started_) {
-      fail_after_start("request body too large after the answer began");
+      fail_after_start("request body too large after the answer began", true);
     } else {
       answer(413, "request body larger than the limit");
     }
@@ -147,7 +147,7 @@ void Exchange::on_bad_request(uint16_t status, std::string_view reason) {
   request_ended_ = true;  // nothing more of it comes
   drop_attempts();
   if (response_started_) {
-    fail_after_start(reason);
+    fail_after_start(reason, true);
     return;
   }
   answer(status, reason);
@@ -215,8 +215,8 @@ void Exchange::on_writable() {
 }
 
 // The status is out: the only honest end is one that the client can see (RFC 9112 8, RFC 9113 8.1).
-void Exchange::fail_after_start(std::string_view reason) {
-  broke_off_ = true;
+void Exchange::fail_after_start(std::string_view reason, bool by_client) {
+  broke_off_ = !by_client;
   record(reason);
   http::ServerStream& stream = *stream_;
   retire();

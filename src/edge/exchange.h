@@ -114,6 +114,7 @@ class Exchange final : public ListNode<Exchange>,
   proxy_protocol::Header attempt_proxy_header() const override;
   uint64_t attempt_client() const override;
   bool attempt_authenticates() const override;
+  upstream::Purpose attempt_purpose() const override;
 
   void run_steps();
   // Trying (try.cc).
@@ -122,6 +123,10 @@ class Exchange final : public ListNode<Exchange>,
   bool try_again(Attempt& attempt, Fault fault, uint16_t status);
   bool may_repeat_body() const { return !body_passed_ || kept_whole_; }
   Attempt* other_running(const Attempt& attempt);
+  // It asks for a tunnel: there is no body that could be gathered, copied or sent again.
+  bool asks_for_tunnel() const {
+    return !request_->upgrade.empty() || request_->method == http::Method::connect;
+  }
   RetryBudget& budget() const { return snapshot_->budget(target_->pool); }
   void on_try_timer();
   void hedge();
@@ -150,7 +155,7 @@ class Exchange final : public ListNode<Exchange>,
   void end_held(Attempt& attempt);
   void credit_response();
   void finish_backend();
-  void fail_after_start(std::string_view reason);
+  void fail_after_start(std::string_view reason, bool by_client = false);
   void record(std::string_view end);
   void retire();
 

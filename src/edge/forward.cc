@@ -10,14 +10,15 @@ void Exchange::forward() {
   http::prepare_for_backend(*request_, facts(), identity_, snapshot().settings.identity);
   if (plan_->shape != nullptr && !shape_request()) return;
   pool().read_choice(*request_, identity_.client_ip, choice_);
-  if (plan_->shadow.pool != SIZE_MAX) begin_shadow();
+  if (plan_->shadow.pool != SIZE_MAX && !asks_for_tunnel()) begin_shadow();
   budget().note_request(worker_.loop().now());
   if (target_->request_timeout != 0) {
     deadline_timer_.arm(worker_.loop(), target_->request_timeout);
   }
   kept_whole_ = request_->body != http::BodyKind::length ||
                 request_->content_length <= target_->retry.keep_body;
-  gathering_ = target_->buffer_request != 0 && request_->body != http::BodyKind::none;
+  gathering_ = target_->buffer_request != 0 && request_->body != http::BodyKind::none &&
+               !asks_for_tunnel();
   if (gathering_ && gather_body()) {
     if (!pending_.empty()) stream_->consumed(credited_ahead_ = pending_.size());
     return;
@@ -45,6 +46,11 @@ uint64_t Exchange::attempt_client() const { return facts().id; }
 
 bool Exchange::attempt_authenticates() const {
   return http::authenticates_connection(request_->fields);
+}
+
+upstream::Purpose Exchange::attempt_purpose() const {
+  if (request_->method == http::Method::connect) return upstream::Purpose::bytes;
+  return request_->upgrade.empty() ? upstream::Purpose::requests : upstream::Purpose::upgrade;
 }
 
 // ---- the request ---------------------------------------------------------------------------------

@@ -110,6 +110,7 @@ void Exchange::hedge() {
   const bool body_here = request_ended_ && may_repeat_body() &&
                          pending_.size() <= target_->retry.keep_body;
   if (hedged_ || holding_ || !attempt_->running() || !repeatable || !body_here) return;
+  if (asks_for_tunnel()) return;
   if (!budget().take(worker_.loop().now())) {
     kOverBudget.add();
     return;
