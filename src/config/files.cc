@@ -111,6 +111,22 @@ void check_ticket_keys(const crypto::TicketKeySettings& s, Problems& out) {
   }
 }
 
+// What is sent as answers of our own.
+void check_page_files(const edge::Settings& edge, Problems& out) {
+  const auto check = [&out](const std::string& key, const std::string& file) {
+    if (file.empty()) return;
+    if (const auto text = content::read_page_file(file); !text) {
+      out.push_back({key, text.error().message});
+    }
+  };
+  for (size_t i = 0; i < edge.routes.size(); ++i) {
+    check(entry_key("route", i, "body_file"), edge.routes[i].answer_file);
+  }
+  for (size_t i = 0; i < edge.error_pages.size(); ++i) {
+    check(entry_key("error_page", i, "file"), edge.error_pages[i].file);
+  }
+}
+
 }  // namespace
 
 Problems check_files(const Configuration& configuration) {
@@ -124,6 +140,7 @@ Problems check_files(const Configuration& configuration) {
   crypto::check_stapling_files(edge.tls, out);
   for (Problem& p : acme::check_files(edge.acme)) out.push_back(std::move(p));
   check_ticket_keys(edge.tls.ticket_keys, out);
+  check_page_files(edge, out);
   check_place("logging.access", edge.logs.access_file, out);
   check_place("logging.error", edge.logs.error_file, out);
   check_place("server.pid_file", edge.pid_file, out);

@@ -52,7 +52,7 @@ void drop_unknown_pools(const Problems& read, Problems& found) {
   });
   if (!unsure) return;
   std::erase_if(found, [](const Problem& p) {
-    return p.key.starts_with("route[") && p.key.ends_with("].pool");
+    return p.key.starts_with("route[") && p.key.ends_with(".pool");
   });
 }
 

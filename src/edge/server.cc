@@ -188,7 +188,8 @@ Result<std::string> Server::reload() {
     notes += "; quic.receive_buffer and quic.send_buffer change with a restart (or a new address)";
   }
   auto snapshot = Snapshot::build(
-      std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr);
+      std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr,
+      current_.get());
   if (!snapshot) return std::unexpected(snapshot.error());
   auto plans = plan_listeners((*snapshot)->settings);
   if (!plans) return std::unexpected(plans.error());

@@ -55,6 +55,7 @@ class Server {
   void reopen_logs();
 
   const Settings& settings() const { return current_->settings; }
+  const Snapshot& snapshot() const { return *current_; }
   std::string status_json() const;
   size_t worker_count() const { return shared_.workers.size(); }
   // Asks every worker for a sign of life; `alive` is called on the main loop when all gave it.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "crypto/settings.h"
+#include "content/error_pages.h"
 #include "edge/passthrough_settings.h"
 #include "http/limits.h"
 #include "http/rules.h"
@@ -55,6 +56,8 @@ struct Settings {
   http::IdentitySettings identity;
   std::vector<upstream::PoolSettings> pools;
   std::vector<route::RouteSettings> routes;
+  route::HeaderSettings header_rules;  // of every route, before its own
+  std::vector<content::ErrorPageSettings> error_pages;
   std::vector<PassthroughSettings> passthroughs;
   quic::Settings quic;
   record::LogSettings logs;

@@ -195,6 +195,16 @@ Verdict encoded_slash(Exchange& x) {
   return Verdict::answered;
 }
 
+// Counted as limits.max_head is (RFC 9113 10.5.1).
+Verdict head_size(Exchange& x) {
+  size_t size = 0;
+  x.request().fields.for_each(
+      [&](const http::Field& f) { size += f.name.size() + f.value.size() + 32; });
+  if (size <= x.plan().settings->max_head) return Verdict::next;
+  x.answer(431, "header section larger than the route takes");
+  return Verdict::answered;
+}
+
 Verdict body_size(Exchange& x) {
   const http::Request& r = x.request();
   if (x.body_received() > x.plan().max_body) {  // it came while the request waited
@@ -216,9 +226,31 @@ Verdict max_forwards(Exchange& x) {
 }
 
 Verdict fixed_answer(Exchange& x) {
-  const route::RouteSettings& r = *x.plan().settings;
-  x.answer_with({.status = r.answer_status, .body = r.answer_body}, "fixed answer");
+  const uint16_t status = x.plan().settings->answer_status;
+  const RouteShape& shape = *x.plan().shape;
+  if (shape.answer_body.empty() && x.answer_page(status, "fixed answer", false)) {
+    return Verdict::answered;
+  }
+  x.answer_with({.status = status, .body = shape.answer_body, .content_type = shape.answer_type},
+                "fixed answer");
   return Verdict::answered;
+}
+
+Verdict redirect_to(Exchange& x) {
+  const route::Redirect& redirect = *x.plan().shape->redirect;
+  const auto location = redirect.location(x.scene(redirect.status()));
+  if (!location) return refuse(x, location.error());
+  const std::string_view phrase = http::reason_phrase(redirect.status());
+  x.answer_with({.status = redirect.status(),
+                 .body = x.arena().concat(phrase, "\n"),
+                 .location = *location},
+                "redirected");
+  return Verdict::answered;
+}
+
+Verdict choose_canary(Exchange& x) {
+  x.choose_side();
+  return Verdict::next;
 }
 
 Verdict redirect_https(Exchange& x) { return redirect(x, x.plan().settings->redirect_port); }
@@ -248,13 +280,17 @@ std::vector<Step> compile_steps(const route::RouteSettings& route) {
   if (route.encoded_slash == http::EncodedSlash::refuse) {
     steps.push_back({"encoded slash", encoded_slash});
   }
+  if (route.max_head != 0) steps.push_back({"header size", head_size});
   if (route.redirect_https) {
     steps.push_back({"redirect", redirect_https});
+  } else if (!route.redirect.to.empty()) {
+    steps.push_back({"redirect", redirect_to});
   } else if (route.answer_status != 0) {
     steps.push_back({"fixed answer", fixed_answer});
   } else {
     steps.push_back({"body size", body_size});
     steps.push_back({"max forwards", max_forwards});
+    if (route.canary.on()) steps.push_back({"canary", choose_canary});
     steps.push_back({"forward", forward});
   }
   return steps;

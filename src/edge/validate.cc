@@ -12,6 +12,7 @@
 #include "http/validate.h"
 #include "record/validate.h"
 #include "route/validate.h"
+#include "route/validate_shape.h"
 #include "upstream/validate.h"
 #include "wire/quic/validate.h"
 
@@ -136,21 +137,38 @@ void check_listeners(const Settings& settings, Problems& out) {
 void check_pools_of_routes(const Settings& settings, Problems& out) {
   std::vector<std::string_view> names;
   for (const auto& pool : settings.pools) names.push_back(pool.name);
+  const std::set<std::string_view> known(names.begin(), names.end());
   std::set<std::string_view> used;
-  for (size_t i = 0; i < settings.routes.size(); ++i) {
-    const std::string& pool = settings.routes[i].pool;
-    if (pool.empty()) continue;
+  const auto use = [&](const std::string& pool, size_t route, std::string_view key) {
+    if (pool.empty()) return;
     used.insert(pool);
-    if (std::ranges::find(names, pool) != names.end()) continue;
+    if (known.contains(pool)) return;
     std::string hint = did_you_mean(pool, names);
     if (hint.empty()) hint = "write a [[pool]] with name = " + in_quotes(pool);
-    out.push_back({entry_key("route", i, "pool"), "there is no pool " + in_quotes(pool), hint});
+    out.push_back({entry_key("route", route, key), "there is no pool " + in_quotes(pool), hint});
+  };
+  for (size_t i = 0; i < settings.routes.size(); ++i) {
+    use(settings.routes[i].pool, i, "pool");
+    use(settings.routes[i].canary.pool, i, "canary.pool");
   }
   for (const PassthroughSettings& p : settings.passthroughs) used.insert(p.pool);
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty() || used.contains(names[i])) continue;
     out.push_back(
         {entry_key("pool", i), in_quotes(names[i]) + " is used by no route", "", "", true});
+  }
+}
+
+void check_routes_of_pages(const Settings& settings, Problems& out) {
+  std::set<std::string_view> known;
+  for (const auto& route : settings.routes) known.insert(route.name);
+  for (size_t i = 0; i < settings.error_pages.size(); ++i) {
+    const auto& routes = settings.error_pages[i].routes;
+    for (size_t r = 0; r < routes.size(); ++r) {
+      if (known.contains(routes[r])) continue;
+      out.push_back({entry_key(entry_key("error_page", i, "routes"), r),
+                     "there is no route " + in_quotes(routes[r]), did_you_mean(routes[r], known)});
+    }
   }
 }
 
@@ -253,6 +271,7 @@ Problems validate(const Settings& settings) {
   check_server(settings, out);
   check_listeners(settings, out);
   check_pools_of_routes(settings, out);
+  check_routes_of_pages(settings, out);
   check_certificates(settings.tls, out);
   check_debug(settings.debug, out);
   check_clients_of_routes(settings, out);
@@ -261,7 +280,8 @@ Problems validate(const Settings& settings) {
                         crypto::validate(settings.crypto), crypto::validate(settings.signing),
                         http::validate(settings.limits),
                         http::validate(settings.identity), upstream::validate(settings.pools),
-                        route::validate(settings.routes), quic::validate(settings.quic),
+                        route::validate(settings.routes), route::validate(settings.header_rules),
+                        content::validate(settings.error_pages), quic::validate(settings.quic),
                         record::validate(settings.logs), validate_passthroughs(settings),
                         validate_acme(settings)}) {
     out.insert(out.end(), part.begin(), part.end());

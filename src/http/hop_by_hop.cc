@@ -94,9 +94,9 @@ bool may_be_trailer(Name id) {
 
 }  // namespace
 
-void strip_trailers(Fields& trailers, const ClientCertificateFields& names) {
+void strip_trailers(Fields& trailers, const IdentitySettings& settings) {
   strip_trailers(trailers);
-  trailers.for_each_mutable([&](Field& f) { f.removed = names.is_one(f.name); });
+  trailers.for_each_mutable([&](Field& f) { f.removed = settings.protects(f.name); });
 }
 
 void strip_trailers(Fields& trailers) {

@@ -38,17 +38,25 @@ class Pass {
 
   Found over(Fields& fields) {
     fields.for_each_mutable([this](Field& f) { visit(f); });
+    if (!settings_.protected_fields.empty()) remove_protected(fields);
     return found_;
   }
 
  private:
+  // Names that have a number are protected too where the configuration says so.
+  void remove_protected(Fields& fields) const {
+    fields.for_each_mutable([this](Field& f) {
+      f.removed = f.id != Name::other && f.id != Name::cookie && settings_.protects(f.name);
+    });
+  }
+
   void visit(Field& f) {
     switch (f.id) {
       case Name::other: {
         const Protection p = protection_of(f.name);
         f.removed = p == Protection::folded || p == Protection::client_certificate ||
                     (p == Protection::exact && !trusted_) ||
-                    settings_.client_certificate.is_one(f.name);
+                    settings_.protects(f.name);
         break;
       }
       case Name::content_length:

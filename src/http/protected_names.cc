@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/text.h"
+#include "http/rules.h"
 
 namespace pqedge::http {
 namespace {
@@ -91,6 +92,13 @@ Protection protection_of(std::string_view name) {
 
 bool folds_alike(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) { return fold(x) == fold(y); });
+}
+
+bool IdentitySettings::protects(std::string_view name) const {
+  return client_certificate.is_one(name) ||
+         std::ranges::any_of(protected_fields, [&](std::string_view ours) {
+           return ours.size() == name.size() && folds_alike(ours, name);
+         });
 }
 
 }  // namespace pqedge::http

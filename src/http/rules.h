@@ -34,8 +34,6 @@ void strip_hop_by_hop(Fields& fields);
 // modifiers, credentials, what describes the content, and what only a proxy may say, in any
 // spelling (protected_names.h).
 void strip_trailers(Fields& trailers);
-// And what speaks of a client's certificate by a configured name.
-void strip_trailers(Fields& trailers, const ClientCertificateFields& names);
 
 // Client identity (R5).
 struct IdentitySettings {
@@ -46,7 +44,16 @@ struct IdentitySettings {
   ClientCertificateFields client_certificate;  // what is sent of a client's certificate
   bool tls_fields = false;     // send X-HTTP-Version, X-TLS-Version, X-TLS-Group and X-TLS-Cipher
   std::string via = "pqedge";  // the pseudonym in Via
+  // Further names that no client may send, not even a trusted peer, in any spelling (K50): those by
+  // which an authentication service tells backends who someone is.
+  std::vector<std::string> protected_fields;
+
+  // Whether a backend could take `name` for one that is protected by the configuration.
+  bool protects(std::string_view name) const;
 };
+
+// As strip_trailers(), and what is protected by a configured name.
+void strip_trailers(Fields& trailers, const IdentitySettings& settings);
 
 struct Identity {
   std::string_view client_ip;   // after trusted proxies, text

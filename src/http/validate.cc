@@ -34,6 +34,19 @@ Problems validate(const IdentitySettings& settings) {
     out.push_back({"identity.via", in_quotes(settings.via) + " is not a token",
                    "use letters, digits, '-', '.' and '_'"});
   }
+  for (size_t i = 0; i < settings.protected_fields.size(); ++i) {
+    const std::string& name = settings.protected_fields[i];
+    const std::string key = entry_key("identity.protected_fields", i);
+    const Name id = known_name(name);
+    if (!is_token(name)) {
+      out.push_back({key, in_quotes(name) + " is no name of a header field",
+                     "write it as in "X-Authenticated-User""});
+    } else if (id == Name::cookie || id == Name::host || id == Name::content_length ||
+               id == Name::authorization) {
+      out.push_back({key, in_quotes(name) + " is a field that clients have to send",
+                     "request_headers of a route can take it out"});
+    }
+  }
   return out;
 }
 

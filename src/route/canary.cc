@@ -56,6 +56,20 @@ std::string share_text(uint32_t share) {
   return std::format("{}.{:02}%", share / 100, share % 100);
 }
 
+std::optional<uint32_t> parse_share(std::string_view percent) {
+  const size_t dot = std::min(percent.find('.'), percent.size());
+  const auto whole = parse_decimal(percent.substr(0, dot));
+  std::string decimals(percent.substr(std::min(dot + 1, percent.size())));
+  if (!whole || *whole > 100 || decimals.size() > 2 || (dot < percent.size() && decimals.empty())) {
+    return std::nullopt;
+  }
+  decimals.resize(2, '0');
+  const auto part = parse_decimal(decimals);
+  const uint64_t share = *whole * 100 + part.value_or(CanarySettings::kWhole + 1);
+  if (share > CanarySettings::kWhole) return std::nullopt;
+  return static_cast<uint32_t>(share);
+}
+
 Canary::Canary(CanarySettings settings, std::string route)
     : settings_(std::move(settings)),
       route_(std::move(route)),
@@ -153,13 +167,6 @@ void Canary::set_share(uint32_t share) {
   }
   log::info("canary", "route {}: {} of its requests go to pool {}", route_, share_text(share),
             settings_.pool);
-}
-
-void Canary::take_over(const Canary& earlier) {
-  const std::scoped_lock lock(mutex_, earlier.mutex_);
-  share_.store(earlier.share(), std::memory_order_relaxed);
-  rolled_back_.store(earlier.rolled_back(), std::memory_order_relaxed);
-  std::ranges::copy(earlier.slots_, slots_);
 }
 
 }  // namespace pqedge::route

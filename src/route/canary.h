@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,8 +41,6 @@ class Canary {
   // By hand, from any thread: it ends a rollback.
   void set_share(uint32_t share);
   bool rolled_back() const { return rolled_back_.load(std::memory_order_relaxed); }
-  // For a reload that leaves the settings as they were: what was set by hand stays.
-  void take_over(const Canary& earlier);
 
   const CanarySettings& settings() const { return settings_; }
   const std::string& route() const { return route_; }
@@ -73,5 +72,7 @@ class Canary {
 
 // "12.5%": of a share in hundredths of a percent.
 std::string share_text(uint32_t share);
+// Of "12.5", without the sign; at most two decimals and 100.
+std::optional<uint32_t> parse_share(std::string_view percent);
 
 }  // namespace pqedge::route

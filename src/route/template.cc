@@ -211,7 +211,7 @@ std::string_view Template::value_of(const Part& part, const Scene& s) const {
     }
     case cookie_value: return cookie(r.fields, part.text);
     case alpn: return c.alpn;
-    case authority: return r.authority;
+    case authority: return s.authority.empty() ? r.authority : s.authority;
     case cipher: return c.cipher;
     case client_fingerprint: return c.client == nullptr ? "" : std::string_view(c.client->fingerprint);
     case client_ip: return s.identity.client_ip;
@@ -235,7 +235,7 @@ std::string_view Template::value_of(const Part& part, const Scene& s) const {
     case scheme: return r.scheme;
     case sni: return c.sni;
     case status: return s.status == 0 ? "" : number(s.status, s.arena);
-    case target: return r.target;
+    case target: return s.target.empty() ? r.target : s.target;
     case tls_version: return c.tls_version;
   }
   return {};

@@ -22,6 +22,9 @@ struct Scene {
   const net::ConnectionFacts& facts;
   const http::Identity& identity;
   Arena& arena;
+  // As the client sent them, where a rewrite has changed the request's.
+  std::string_view target = {};
+  std::string_view authority = {};
   std::string_view route = {};
   std::string_view pool = {};  // empty: none was chosen
   std::string_view rest = {};  // of the canonical path, behind the route's prefix: "" or "/..."

@@ -11,6 +11,7 @@
 #include "net/address.h"
 #include "route/pattern.h"
 #include "route/reachable.h"
+#include "route/validate_shape.h"
 
 namespace pqedge::route {
 namespace {
@@ -83,12 +84,13 @@ void check_answer(const RouteSettings& route, const std::string& base, Problems&
 }
 
 void check_action(const RouteSettings& route, const std::string& base, Problems& out) {
-  const int actions = !route.pool.empty() + (route.answer_status != 0) + route.redirect_https;
+  const int actions = !route.pool.empty() + (route.answer_status != 0) + route.redirect_https +
+                      !route.redirect.to.empty();
   if (actions == 0 && route.answer_body.empty()) {
     out.push_back({base, "says not what to do with a request",
-                   "add pool = \"NAME\", status = 404, or redirect_to_https = true"});
+                   "add pool = \"NAME\", status = 404, redirect, or redirect_to_https = true"});
   } else if (actions > 1) {
-    out.push_back({base, "has more than one of pool, status and redirect_to_https",
+    out.push_back({base, "has more than one of pool, status, redirect and redirect_to_https",
                    "keep one; write a route for each"});
   }
   check_answer(route, base, out);
@@ -233,6 +235,7 @@ Problems validate(const std::vector<RouteSettings>& routes) {
     check_path(base + ".path_prefix", route.path_prefix, out);
     check_conditions(route, base, out);
     check_action(route, base, out);
+    check_shape(route, base, out);
   }
   check_priorities(routes, out);
   check_reachable(routes, out);
