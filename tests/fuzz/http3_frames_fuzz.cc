@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "http/priority.h"
 #include "wire/http3/frame.h"
-#include "wire/http3/priority.h"
 #include "wire/quic/varint.h"
 
 namespace {
@@ -32,7 +32,7 @@ void read_payload(uint64_t type, Bytes payload) {
     case http3::frame::kPriorityUpdate: {
       uint64_t id = 0;
       if (!quic::take_varint(payload, id)) return;
-      const http3::Priority p = http3::parse_priority(as_text(payload));
+      const http::Priority p = http::parse_priority(as_text(payload));
       check(p.urgency <= 7);
       break;
     }
@@ -85,6 +85,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check(frames_of(input, 7, false) == whole);
   (void)http3::parse_settings(input);
   (void)http3::parse_id(input);
-  (void)http3::parse_priority(as_text(input));
+  (void)http::parse_priority(as_text(input));
   return 0;
 }

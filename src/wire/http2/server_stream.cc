@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "http/priority.h"
 #include "wire/http2/counters.h"
 #include "wire/http2/response_fields.h"
 #include "wire/http2/server_connection.h"
@@ -34,6 +35,21 @@ ErrorCode error_code(http::Abort why) {
       break;
   }
   return ErrorCode::internal_error;
+}
+
+// The backend's opinion (RFC 9218 8): what it names counts in place of what the client said.
+void merge_priority(nghttp2_session* session, int32_t id, const http::Response& response) {
+  const http::Field* field = response.fields.find(http::Name::priority);
+  nghttp2_extpri client{};
+  if (field == nullptr ||
+      nghttp2_session_get_extpri_stream_priority(session, &client, id) != 0) {
+    return;
+  }
+  const http::Priority merged =
+      http::parse_priority(field->value, {.urgency = static_cast<uint8_t>(client.urgency),
+                                          .incremental = client.inc != 0});
+  const nghttp2_extpri next{.urgency = merged.urgency, .inc = merged.incremental ? 1 : 0};
+  nghttp2_session_change_extpri_stream_priority(session, id, &next, 0);
 }
 
 }  // namespace
@@ -78,7 +94,7 @@ ServerStream* ServerStream::take(Connection& connection, int32_t id) {
   s->response_ = ResponseState::none;
   s->abort_ = http::Abort::protocol_error;
   s->remote_ended_ = s->peer_reset_ = s->own_reset_ = false;
-  s->deferred_ = s->above_mark_ = s->length_known_ = false;
+  s->deferred_ = s->above_mark_ = s->length_known_ = s->tunnel_ = false;
   s->unconsumed_ = 0;
   s->body_received_ = s->response_left_ = 0;
   s->bytes_in_ = s->bytes_out_ = s->closed_at_ = 0;
@@ -122,6 +138,7 @@ void ServerStream::on_head_complete(bool end) {
     return refuse(reader_.refusal_status(), reader_.refusal_reason());
   }
   request_ = end ? RequestState::complete : RequestState::body;
+  tunnel_ = message_->method == http::Method::connect || !message_->upgrade.empty();
   body_progress_ = connection_->now();
   handler_->on_head(end);
 }
@@ -130,6 +147,7 @@ void ServerStream::on_head_complete(bool end) {
 void ServerStream::on_trailers_complete() {
   remote_ended_ = true;
   if (handler_ == nullptr || request_ != RequestState::body) return;
+  if (tunnel_) return break_off(ErrorCode::protocol_error);  // RFC 9113 8.5
   if (!reader_.end_trailers()) return refuse(reader_.refusal_status(), reader_.refusal_reason());
   request_ = RequestState::complete;
   handler_->on_end();
@@ -149,7 +167,7 @@ void ServerStream::on_data(const ChunkRef& chunk, Bytes bytes) {
   body_progress_ = connection_->now();
   body_received_ += bytes.size();
   unconsumed_ += static_cast<uint32_t>(bytes.size());
-  if (body_received_ > connection_->limits().max_body) return refuse(413, "request body too large");
+  if (body_received_ > connection_->limits().max_body && !tunnel_) return refuse(413, "request body too large");
   if (bytes.size() < kReferenceMin) return stage(bytes);
   deliver_staged();
   if (request_ == RequestState::body) hand_over({chunk, bytes.data(), bytes.size()});
@@ -246,6 +264,7 @@ void ServerStream::send_head(const http::Response& response, bool end) {
   nghttp2_data_provider2 body{};
   body.source.ptr = this;
   body.read_callback = read_source;
+  merge_priority(connection_->session(), id_, response);
   nghttp2_submit_response2(connection_->session(), id_, fields.data(), fields.size(),
                            end ? nullptr : &body);
   response_ = end ? ResponseState::ending : ResponseState::body;
@@ -363,6 +382,15 @@ void ServerStream::fail_response() {
   submit_reset(ErrorCode::internal_error);
 }
 
+// A tunnel in which the client did what has no place there.
+void ServerStream::break_off(ErrorCode code) {
+  out_.clear();
+  drop_request();
+  submit_reset(code);
+  connection_->charge(Charge::provoked_reset);
+  tell_reset(http::Abort::protocol_error);
+}
+
 void ServerStream::reset(http::Abort why) {
   if (handler_ == nullptr && message_ != nullptr) return;
   handler_ = nullptr;
@@ -370,7 +398,9 @@ void ServerStream::reset(http::Abort why) {
   trailers_.reset();
   drop_request();
   if (closed_at_ == 0) {
-    submit_reset(error_code(why));
+    // RFC 9113 8.5: the other end of the tunnel broke.
+    const bool far_end = tunnel_ && why == http::Abort::connection_lost;
+    submit_reset(far_end ? ErrorCode::connect_error : error_code(why));
     if (why == http::Abort::protocol_error) connection_->charge(Charge::provoked_reset);
   }
 }

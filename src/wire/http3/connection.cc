@@ -75,6 +75,7 @@ void Connection::start() {
   const size_t size = store_settings(settings, {.qpack_max_table_capacity = kQpackTableCapacity,
                                                 .qpack_blocked_streams = kQpackBlockedStreams,
                                                 .max_field_section_size = limits_->max_head,
+                                                .connect_protocol = limits_->connect_protocol,
                                                 .grease = facts_.id * 0x9e3779b97f4a7c15});
   quic_->write_copy(control_, {settings, size});
   watch(loop_.now() + limits_->idle_timeout);
@@ -143,11 +144,8 @@ void Connection::peer_stream_closed(PeerStream& stream) {
   if (!closing()) quic_->allow_stream(false);
 }
 
-bool Connection::claim(PeerStreamKind kind) {
-  const auto bit = static_cast<uint8_t>(1u << static_cast<unsigned>(kind));
-  if ((claimed_ & bit) != 0) return false;
-  claimed_ |= bit;
-  return true;
+bool Connection::on_push_stream() {
+  return fail(ErrorCode::stream_creation_error, "a client opened a push stream");
 }
 
 // ---- a turn -------------------------------------------------------------------------------------
@@ -215,7 +213,7 @@ bool Connection::on_priority_update(uint64_t stream_id, std::string_view value) 
     return fail(ErrorCode::id_error, "PRIORITY_UPDATE beyond the stream limit");
   }
   if (!charge(Nuisance::priority_update)) return false;
-  const Priority priority = parse_priority(value);
+  const http::Priority priority = http::parse_priority(value);
   if (quic::Stream* stream = quic_->find_stream(id); stream != nullptr) {
     static_cast<RequestStream*>(stream)->update_priority(priority);
   } else if (id >= next_request_) {
@@ -224,7 +222,7 @@ bool Connection::on_priority_update(uint64_t stream_id, std::string_view value) 
   return true;
 }
 
-void Connection::remember_priority(int64_t stream_id, Priority priority) {
+void Connection::remember_priority(int64_t stream_id, http::Priority priority) {
   for (EarlyPriority& early : early_priorities_) {
     if (early.stream_id != stream_id) continue;
     early.priority = priority;

@@ -20,7 +20,9 @@
 
 namespace pqedge::http3 {
 
-class Connection final : public http::ServerConnection, public quic::ConnectionHandler {
+class Connection final : public http::ServerConnection,
+                         public quic::ConnectionHandler,
+                         public StreamOwner {
  public:
   Connection(quic::Connection& quic, std::shared_ptr<const http::Limits> limits);
   ~Connection() override;
@@ -36,15 +38,13 @@ class Connection final : public http::ServerConnection, public quic::ConnectionH
 
   // ---- for the streams ----
   quic::Connection& quic() { return *quic_; }
-  bool closing() const { return quic_ == nullptr || quic_->closing(); }
+  bool closing() const override { return quic_ == nullptr || quic_->closing(); }
   Nanos now() const { return loop_.now(); }
   const http::Limits& limits() const { return *limits_; }
   const net::ConnectionFacts& facts() const { return facts_; }
-  // False (always): the connection ends with that error.
-  bool fail(ErrorCode code, const char* reason);
-  bool fail(const ConnectionError& e) { return fail(e.code, e.reason); }
-  // False: the connection ends, it has had too much of it.
-  bool charge(Nuisance kind, uint64_t times = 1);
+  using StreamOwner::fail;
+  bool fail(ErrorCode code, const char* reason) override;
+  bool charge(Nuisance kind, uint64_t times = 1) override;
 
   http::ServerStreamHandler* begin_request(RequestStream& stream);
   void ready(RequestStream& stream);
@@ -57,18 +57,18 @@ class Connection final : public http::ServerConnection, public quic::ConnectionH
   ResponseFields& response_fields() { return response_fields_; }
   void write_encoder_stream(Bytes instructions);
 
-  // Control stream.
-  bool on_settings(const PeerSettings& settings);
-  bool on_goaway(uint64_t id);
-  bool on_priority_update(uint64_t stream_id, std::string_view value);
-  // QPACK streams.
-  bool on_encoder_stream(Bytes bytes);
-  bool on_decoder_stream(Bytes bytes);
-  // True when the peer has no such stream yet: each may be opened once.
-  bool claim(PeerStreamKind kind);
-  void peer_stream_closed(PeerStream& stream);
 
  private:
+  // ---- StreamOwner ----
+  quic::Streams& streams() override { return *quic_; }
+  bool on_push_stream() override;
+  bool on_settings(const PeerSettings& settings) override;
+  bool on_goaway(uint64_t id) override;
+  bool on_max_push_id() override { return charge(Nuisance::control_frame); }  // we push nothing
+  bool on_priority_update(uint64_t stream_id, std::string_view value) override;
+  bool on_encoder_stream(Bytes bytes) override;
+  bool on_decoder_stream(Bytes bytes) override;
+  void peer_stream_closed(PeerStream& stream) override;
   // ---- quic::ConnectionHandler ----
   quic::Stream* make_stream(int64_t id, uint64_t& code) override;
   void on_handshake_confirmed() override { facts_ = quic_->facts(); }
@@ -81,7 +81,7 @@ class Connection final : public http::ServerConnection, public quic::ConnectionH
   void close_if_drained();
   void on_timer();
   void destroy_streams();
-  void remember_priority(int64_t stream_id, Priority priority);
+  void remember_priority(int64_t stream_id, http::Priority priority);
 
   enum class Drain : uint8_t { none, announced, final };
 
@@ -101,7 +101,6 @@ class Connection final : public http::ServerConnection, public quic::ConnectionH
   IntrusiveList<PeerStream> peer_streams_;             // owned
   IntrusiveList<RequestStream, RequestTag> requests_;  // owned
   IntrusiveList<RequestStream, ReadyTag> ready_;
-  uint8_t claimed_ = 0;  // kinds of peer streams, a bit each
   size_t active_ = 0;    // requests whose stream is open
   size_t blocked_sections_ = 0;
   uint64_t requests_seen_ = 0;
@@ -116,7 +115,7 @@ class Connection final : public http::ServerConnection, public quic::ConnectionH
 
   struct EarlyPriority {
     int64_t stream_id = -1;
-    Priority priority;
+    http::Priority priority;
   };
   std::array<EarlyPriority, 16> early_priorities_;  // came before their requests (RFC 9218 7)
   size_t next_early_ = 0;

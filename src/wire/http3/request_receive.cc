@@ -61,6 +61,7 @@ bool RequestStream::begin_frame() {
     return frames_.length() > 0 || c_.charge(Nuisance::empty_data);
   }
   if (type == frame::kHeaders) {
+    if (tunnel_) return c_.fail(ErrorCode::frame_unexpected, "HEADERS in a tunnel");  // 4.4
     if (phase_ == Phase::trailers || phase_ == Phase::done) {
       return c_.fail(ErrorCode::frame_unexpected, "HEADERS after the trailers");
     }
@@ -147,11 +148,13 @@ bool RequestStream::section_done() {
   head_.reset();
   phase_ = Phase::body;
   head_ready_ = true;
+  const http::Request& request = handler_->request();
+  tunnel_ = request.method == http::Method::connect || !request.upgrade.empty();
   if (early_priority_) {
     update_priority(*early_priority_);
   } else if (const http::Field* f = handler_->request().fields.find(http::Name::priority);
              f != nullptr && !priority_updated_) {
-    set_priority(parse_priority(f->value));
+    set_priority(http::parse_priority(f->value));
   }
   mark_ready();
   return true;
@@ -201,7 +204,7 @@ bool RequestStream::take_body(Bytes piece) {
     refuse(400, "body is longer than Content-Length");
     return true;
   }
-  if (body_received_ > c_.limits().max_body) {
+  if (body_received_ > c_.limits().max_body && !tunnel_) {
     body_received_ -= piece.size();
     refuse(413, "body is too large");
     return true;

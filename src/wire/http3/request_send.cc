@@ -54,6 +54,7 @@ void RequestStream::send_head(const http::Response& response, bool end) {
   if (c_.closing() || closed_ || response_begun_) return;
   response_begun_ = true;
   c_.watch(c_.now() + c_.limits().send_timeout);
+  merge_priority(response);
   write_section(c_.response_fields().of_head(response));
   if (end) {
     send_end(nullptr);
@@ -102,8 +103,11 @@ void RequestStream::reset(http::Abort why) {
   if (closed_) deliver_later();  // nothing else would destroy it
   if (c_.closing() || closed_) return;
   c_.quic().consumed(*this, std::exchange(unconsumed_, 0));
-  c_.quic().reset_write(*this, static_cast<uint64_t>(code_of(why)));
-  stop_input(code_of(why));
+  // RFC 9114 4.4: the other end of the tunnel broke.
+  const bool far_end = tunnel_ && response_begun_ && why == http::Abort::connection_lost;
+  const ErrorCode code = far_end ? ErrorCode::connect_error : code_of(why);
+  c_.quic().reset_write(*this, static_cast<uint64_t>(code));
+  stop_input(code);
 }
 
 void RequestStream::stop_input(ErrorCode code) {
@@ -112,12 +116,21 @@ void RequestStream::stop_input(ErrorCode code) {
   c_.quic().stop_reading(*this, static_cast<uint64_t>(code));
 }
 
-void RequestStream::update_priority(Priority priority) {
+void RequestStream::update_priority(http::Priority priority) {
   priority_updated_ = true;
   set_priority(priority);
 }
 
-void RequestStream::set_priority(Priority priority) {
+// The backend's opinion (RFC 9218 8): what it names counts in place of what the client said.
+void RequestStream::merge_priority(const http::Response& response) {
+  const http::Field* field = response.fields.find(http::Name::priority);
+  if (field == nullptr) return;
+  const http::Priority client{.urgency = static_cast<uint8_t>(precedence().level - 1),
+                              .incremental = precedence().incremental};
+  set_priority(http::parse_priority(field->value, client));
+}
+
+void RequestStream::set_priority(http::Priority priority) {
   if (c_.closing() || closed_) return;
   c_.quic().set_precedence(*this, {.level = static_cast<uint8_t>(1 + priority.urgency),
                                    .incremental = priority.incremental});

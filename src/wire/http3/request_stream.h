@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "base/intrusive_list.h"
+#include "http/priority.h"
 #include "http/stream.h"
 #include "wire/http3/frame.h"
-#include "wire/http3/priority.h"
 #include "wire/http3/qpack.h"
 #include "wire/http3/request_fields.h"
 #include "wire/quic/stream.h"
@@ -52,9 +52,9 @@ class RequestStream final : public http::ServerStream,
   // The connection is over.
   void connection_lost();
   // From a PRIORITY_UPDATE: it outdoes the field of the request (RFC 9218 8).
-  void update_priority(Priority priority);
+  void update_priority(http::Priority priority);
   // One that came before the stream was known.
-  void set_early_priority(Priority priority) { early_priority_ = priority; }
+  void set_early_priority(http::Priority priority) { early_priority_ = priority; }
   // When it has waited too long for the peer, as things stand; kNever: it does not wait.
   Nanos deadline() const;
   void expire(Nanos now);
@@ -95,7 +95,8 @@ class RequestStream final : public http::ServerStream,
   // Sending (request_send.cc).
   void write_section(std::span<const nghttp3_nv> fields);
   void write_frame_header(uint64_t type, uint64_t length);
-  void set_priority(Priority priority);
+  void merge_priority(const http::Response& response);
+  void set_priority(http::Priority priority);
   void stop_input(ErrorCode code);
 
   Connection& c_;
@@ -113,7 +114,7 @@ class RequestStream final : public http::ServerStream,
   size_t unconsumed_ = 0;    // given to the exchange, no credit yet
   uint16_t bad_status_ = 0;  // the request is refused
   std::string_view bad_reason_;
-  std::optional<Priority> early_priority_;
+  std::optional<http::Priority> early_priority_;
   http::Abort abort_ = http::Abort::none;  // the exchange is to hear of it
   Nanos received_at_ = 0;                  // when bytes came last
   Nanos section_began_at_ = 0;             // the field section being read; at first, the stream
@@ -128,6 +129,7 @@ class RequestStream final : public http::ServerStream,
   bool closed_ = false;   // QUIC has forgotten the stream
   bool stopped_ = false;  // STOP_SENDING was sent
   bool priority_updated_ = false;
+  bool tunnel_ = false;   // the request asks for one (http/stream.h)
 
   bool response_begun_ = false;
   bool response_ended_ = false;

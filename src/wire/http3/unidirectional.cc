@@ -1,7 +1,6 @@
 #include "wire/http3/unidirectional.h"
 
 #include "base/bytes.h"
-#include "wire/http3/connection.h"
 #include "wire/quic/varint.h"
 
 namespace pqedge::http3 {
@@ -22,7 +21,7 @@ void PeerStream::on_data(Bytes bytes, bool end) {
     }
   }
   if (typed_ && !bytes.empty() && !process(bytes)) return;
-  c_.quic().consumed(*this, size);
+  c_.streams().consumed(*this, size);
   if (end && critical()) {
     c_.fail(ErrorCode::closed_critical_stream, "a critical stream was closed");
   }
@@ -40,9 +39,9 @@ bool PeerStream::begin() {
       kind_ = PeerStreamKind::qpack_decoder;
       break;
     case stream_type::kPush:
-      return c_.fail(ErrorCode::stream_creation_error, "a client opened a push stream");
+      return c_.on_push_stream();
     default:  // unknown and reserved types are not an error (RFC 9114 6.2)
-      c_.quic().stop_reading(*this, static_cast<uint64_t>(ErrorCode::stream_creation_error));
+      c_.streams().stop_reading(*this, static_cast<uint64_t>(ErrorCode::stream_creation_error));
       return c_.charge(Nuisance::unknown_stream);
   }
   if (!c_.claim(kind_)) {
@@ -135,9 +134,9 @@ bool PeerStream::end_frame() {
       const auto id = parse_id(payload);
       return id ? c_.on_goaway(*id) : c_.fail(id.error());
     }
-    case frame::kMaxPushId: {  // we push nothing
+    case frame::kMaxPushId: {
       const auto id = parse_id(payload);
-      return id ? c_.charge(Nuisance::control_frame) : c_.fail(id.error());
+      return id ? c_.on_max_push_id() : c_.fail(id.error());
     }
     case frame::kPriorityUpdate: {
       uint64_t id = 0;

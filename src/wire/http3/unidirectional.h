@@ -2,22 +2,61 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/intrusive_list.h"
+#include "wire/http3/budget.h"
+#include "wire/http3/errors.h"
 #include "wire/http3/frame.h"
-#include "wire/quic/stream.h"
+#include "wire/quic/streams.h"
 
 namespace pqedge::http3 {
 
-class Connection;
+class PeerStream;
 
 enum class PeerStreamKind : uint8_t { unknown, control, qpack_encoder, qpack_decoder };
+
+// The connection, of a server or a client, as these streams see it. What returns false has ended it.
+class StreamOwner {
+ public:
+  virtual quic::Streams& streams() = 0;
+  virtual bool closing() const = 0;
+  // False (always): the connection ends with that error.
+  virtual bool fail(ErrorCode code, const char* reason) = 0;
+  bool fail(const ConnectionError& e) { return fail(e.code, e.reason); }
+  // False: the connection ends, it has had too much of it.
+  virtual bool charge(Nuisance kind, uint64_t times = 1) = 0;
+
+  virtual bool on_push_stream() = 0;
+  virtual bool on_settings(const PeerSettings& settings) = 0;
+  virtual bool on_goaway(uint64_t id) = 0;
+  virtual bool on_max_push_id() = 0;
+  virtual bool on_priority_update(uint64_t stream_id, std::string_view value) = 0;
+  virtual bool on_encoder_stream(Bytes bytes) = 0;
+  virtual bool on_decoder_stream(Bytes bytes) = 0;
+  // QUIC has forgotten it: the object is to be destroyed.
+  virtual void peer_stream_closed(PeerStream& stream) = 0;
+
+  // True when the peer has no such stream yet: each may be opened once.
+  bool claim(PeerStreamKind kind) {
+    const auto bit = static_cast<uint8_t>(1u << static_cast<unsigned>(kind));
+    if ((claimed_ & bit) != 0) return false;
+    claimed_ |= bit;
+    return true;
+  }
+
+ protected:
+  ~StreamOwner() = default;
+
+ private:
+  uint8_t claimed_ = 0;  // kinds of peer streams, a bit each
+};
 
 // One that the peer opened. Its first bytes say what it is.
 class PeerStream final : public quic::Stream, public ListNode<PeerStream> {
  public:
-  explicit PeerStream(Connection& connection) : c_(connection) {}
+  explicit PeerStream(StreamOwner& owner) : c_(owner) {}
 
  private:
   void on_data(Bytes bytes, bool end) override;
@@ -32,7 +71,7 @@ class PeerStream final : public quic::Stream, public ListNode<PeerStream> {
   bool end_frame();
   bool critical() const { return kind_ != PeerStreamKind::unknown; }
 
-  Connection& c_;
+  StreamOwner& c_;
   VarintReader type_;
   bool typed_ = false;
   PeerStreamKind kind_ = PeerStreamKind::unknown;
@@ -45,7 +84,7 @@ class PeerStream final : public quic::Stream, public ListNode<PeerStream> {
 // One of ours: only written to.
 class OwnStream final : public quic::Stream {
  public:
-  explicit OwnStream(Connection& connection) : c_(connection) {}
+  explicit OwnStream(StreamOwner& owner) : c_(owner) {}
 
  private:
   void on_data(Bytes, bool) override {}
@@ -53,7 +92,7 @@ class OwnStream final : public quic::Stream {
   void on_stream_closed(std::optional<uint64_t> code) override;
   void on_send_progress() override {}
 
-  Connection& c_;
+  StreamOwner& c_;
 };
 
 }  // namespace pqedge::http3

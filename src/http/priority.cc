@@ -1,10 +1,10 @@
-#include "wire/http3/priority.h"
+#include "http/priority.h"
 
 #include <optional>
 
 #include "base/text.h"
 
-namespace pqedge::http3 {
+namespace pqedge::http {
 namespace {
 
 constexpr bool is_key_start(char c) { return (c >= 'a' && c <= 'z') || c == '*'; }
@@ -142,29 +142,29 @@ class Parser {
 
 }  // namespace
 
-Priority parse_priority(std::string_view value) {
-  Priority priority;
+Priority parse_priority(std::string_view value, Priority base) {
+  Priority priority = base;
   Parser parser(value);
   parser.skip_spaces();
   while (!parser.done()) {
     const std::optional<std::string_view> key = parser.key();
-    if (!key) return {};
+    if (!key) return base;
     const std::optional<Parser::Item> item = parser.member();
-    if (!item) return {};
+    if (!item) return base;
     // The last of several members with one key counts (RFC 8941 3.2).
     if (*key == "u") {
       const bool good = item->integer && *item->integer >= 0 && *item->integer <= 7;
-      priority.urgency = good ? static_cast<uint8_t>(*item->integer) : Priority{}.urgency;
+      priority.urgency = good ? static_cast<uint8_t>(*item->integer) : base.urgency;
     } else if (*key == "i") {
-      priority.incremental = item->boolean.value_or(false);
+      priority.incremental = item->boolean.value_or(base.incremental);
     }
     parser.skip_ows();
     if (parser.done()) break;
-    if (!parser.take(',')) return {};
+    if (!parser.take(',')) return base;
     parser.skip_ows();
-    if (parser.done()) return {};  // a trailing comma
+    if (parser.done()) return base;  // a trailing comma
   }
   return priority;
 }
 
-}  // namespace pqedge::http3
+}  // namespace pqedge::http
