@@ -20,6 +20,9 @@ struct Limits {
   uint32_t body_window = 256 * 1024;     // request-body bytes a stream may have unconsumed
   uint32_t connection_window = 1024 * 1024;  // and a connection
 
+  bool connect_protocol = false;         // extended CONNECT is offered (RFC 8441, RFC 9220): not a
+                                         // key of its own, some route has to take an upgrade
+
   Nanos header_timeout = 10 * kSecond;   // from the first byte of a head to its end: 408
   Nanos idle_timeout = 60 * kSecond;     // between requests
   Nanos body_timeout = 30 * kSecond;     // between two reads of a request body: 408

@@ -16,7 +16,7 @@ constexpr int32_t kFrame = FloodBudget::kFrame;
 // In the order of Charge. A frame that makes us do more than look at it costs more.
 constexpr std::array<Price, static_cast<size_t>(Charge::count_)> kPrices = {{
     {"empty_data", kFrame},
-    {"tiny_data", 1},
+    {"tiny_data", FloodBudget::kTinyData},
     {"headers", kFrame},
     {"continuation", kFrame},
     {"priority", kFrame},

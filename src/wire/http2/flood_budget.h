@@ -47,6 +47,9 @@ class FloodBudget {
   // one for the connection.
   static constexpr int32_t kSentData = 2 * kFrame;
 
+  // What a DATA frame with less than a few bytes costs.
+  static constexpr int32_t kTinyData = 1;
+
   explicit FloodBudget(Nanos now) : refilled_at_(now) {}
 
   // False: the budget is spent.

@@ -72,6 +72,8 @@ void RequestReader::pseudo_field(http::Request& request, std::string_view name,
     request.authority = request.arena->copy(value);
   } else if (name == ":scheme") {
     request.scheme = value == "https" ? "https" : request.arena->copy(value);
+  } else if (name == ":protocol") {
+    request.upgrade = request.arena->copy(to_lower(value));
   }
   // nghttp2 refuses any other, and :protocol as long as it is not offered (RFC 8441 3).
 }
@@ -128,10 +130,19 @@ void RequestReader::set_body(http::Request& request, bool end) {
   if (*value > max_body_) refuse(413, "request body too large");
 }
 
+// RFC 8441 4, 5: an extended CONNECT has scheme, path and authority (nghttp2 has seen to it), and
+// stands for a GET with Upgrade.
+void RequestReader::take_upgrade(http::Request& request) {
+  if (!http::is_token(request.upgrade)) return refuse(400, "malformed :protocol");
+  request.method = http::Method::get;
+  request.method_text = "GET";
+}
+
 bool RequestReader::end_head(http::Request& request, bool end) {
   request.version = http::Version::http2;
   if (status_ == 0 && cookies_ > 1) join_cookies(request);
   if (status_ == 0) set_body(request, end);
+  if (status_ == 0 && !request.upgrade.empty()) take_upgrade(request);
   if (status_ == 0) {
     // RFC 9113 8.3.1: ":path" is not empty, begins with "/", or is "*" for OPTIONS; CONNECT has
     // none (8.5).

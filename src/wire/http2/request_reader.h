@@ -41,6 +41,7 @@ class RequestReader {
                      bool sensitive);
   void join_cookies(http::Request& request) const;
   void set_body(http::Request& request, bool end);
+  void take_upgrade(http::Request& request);
 
   bool trailers_ = false;
   uint16_t status_ = 0;

@@ -50,15 +50,17 @@ Connection::~Connection() {
 void Connection::start() {
   session_ = new_server_session(*this);
   if (session_ == nullptr) return finish("out of memory");
-  const std::array<nghttp2_settings_entry, 4> settings = {{
+  const std::array<nghttp2_settings_entry, 5> settings = {{
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_->max_streams},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
        std::min(limits_->body_window, limits_->connection_window / 4)},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits_->max_head},
       {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},  // RFC 9218 2.1
+      {NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1},  // RFC 8441 3; only where it is offered
   }};
   const int settled =
-      nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
+      nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(),
+                              settings.size() - (limits_->connect_protocol ? 0 : 1));
   const int widened = nghttp2_session_set_local_window_size(
       session_, NGHTTP2_FLAG_NONE, 0, static_cast<int32_t>(limits_->connection_window));
   const Nanos shortest = std::min({limits_->header_timeout, limits_->idle_timeout,

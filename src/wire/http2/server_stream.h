@@ -122,7 +122,9 @@ class ServerStream final : public http::ServerStream,
   size_t take_unconsumed() { return std::exchange(unconsumed_, 0); }
 
   // ---- deadlines
-  bool awaits_body() const { return request_ == RequestState::body; }
+  // In a tunnel, or in what may become one, the client may be silent.
+  bool awaits_body() const { return request_ == RequestState::body && !tunnel_; }
+  bool tunnel() const { return tunnel_; }
   Nanos body_progress() const { return body_progress_; }
   void touch_body(Nanos now) { body_progress_ = now; }  // the client has no credit to go on
   bool has_queued() const { return !out_.empty(); }
@@ -140,6 +142,7 @@ class ServerStream final : public http::ServerStream,
   void drop_request();
   void submit_reset(ErrorCode code);
   void fail_response();
+  void break_off(ErrorCode code);
   void submit_trailers();
 
   Connection* connection_ = nullptr;
@@ -155,6 +158,7 @@ class ServerStream final : public http::ServerStream,
   bool deferred_ = false;      // nghttp2 waits for nghttp2_session_resume_data
   bool above_mark_ = false;    // on_writable() is owed once the backlog is low
   bool length_known_ = false;  // of the response body
+  bool tunnel_ = false;        // the request asks for one (http/stream.h)
   uint32_t unconsumed_ = 0;    // body bytes handed over, without credit given for them
   uint64_t body_received_ = 0;
   uint64_t response_left_ = 0;  // of a body with a length: bytes the handler still owes

@@ -131,6 +131,10 @@ struct SessionCallbacks {
     if (padding > 0 && frame->hd.length == padding && !end) c.charge(Charge::empty_data);
     if (s == nullptr) return;
     s->add_bytes_in(kFrameHeaderSize + frame->hd.length);
+    // In a tunnel small messages are what there is to be sent.
+    if (s->tunnel() && !end && frame->hd.length > 0 && frame->hd.length < FrameScanner::kTinyData) {
+      c.budget_.earn(FloodBudget::kTinyData);
+    }
     if (end) s->on_end();
   }
 

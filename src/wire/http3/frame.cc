@@ -13,6 +13,7 @@ namespace setting {
 constexpr uint64_t kQpackMaxTableCapacity = 0x01;
 constexpr uint64_t kMaxFieldSectionSize = 0x06;
 constexpr uint64_t kQpackBlockedStreams = 0x07;
+constexpr uint64_t kEnableConnectProtocol = 0x08;  // RFC 9220 5, RFC 8441 9.1
 
 // HTTP/2's, which have no meaning here and are an error (RFC 9114 7.2.4.1, 11.2.2).
 constexpr bool is_of_http2(uint64_t id) { return id == 0 || (id >= 0x02 && id <= 0x05); }
@@ -112,6 +113,7 @@ size_t store_settings(uint8_t* p, const LocalSettings& settings) {
   put(setting::kQpackMaxTableCapacity, settings.qpack_max_table_capacity);
   put(setting::kQpackBlockedStreams, settings.qpack_blocked_streams);
   put(setting::kMaxFieldSectionSize, settings.max_field_section_size);
+  if (settings.connect_protocol) put(setting::kEnableConnectProtocol, 1);
   put(reserved_id(settings.grease & 0xffff), settings.grease >> 16 & 0xffff);
   const auto size = static_cast<size_t>(end - payload);
   uint8_t* body = store_frame_header(p, frame::kSettings, size);

@@ -12,6 +12,7 @@ constexpr uint8_t kMethod = 1;
 constexpr uint8_t kScheme = 2;
 constexpr uint8_t kAuthority = 4;
 constexpr uint8_t kPath = 8;
+constexpr uint8_t kProtocol = 16;
 
 std::string_view kept(Arena& arena, std::string_view text, bool is_static) {
   return is_static ? text : arena.copy(text);
@@ -74,7 +75,10 @@ bool RequestHeadReader::add_pseudo(const DecodedField& f) {
     if (f.value.size() > limits_.max_target) return refuse(414, "request target too long");
     return set_once(request_.target, kPath, f);
   }
-  // Also :protocol, since SETTINGS_ENABLE_CONNECT_PROTOCOL is not sent (RFC 9220 3).
+  if (f.name == ":protocol" && limits_.connect_protocol) {
+    return set_once(request_.upgrade, kProtocol, f);
+  }
+  // Also :protocol where SETTINGS_ENABLE_CONNECT_PROTOCOL was not sent (RFC 9220 3).
   return refuse(400, "unknown pseudo-header field");
 }
 
@@ -92,6 +96,7 @@ bool RequestHeadReader::finish_pseudo() {
   if ((seen_ & kMethod) == 0) return refuse(400, ":method is missing");
   if (!http::is_token(request_.method_text)) return refuse(400, ":method is malformed");
   request_.method = http::parse_method(request_.method_text);
+  if ((seen_ & kProtocol) != 0 && !take_upgrade()) return false;
   if (request_.method == http::Method::connect) {
     if ((seen_ & (kScheme | kPath)) != 0) return refuse(400, "CONNECT with :scheme or :path");
     if ((seen_ & kAuthority) == 0) return refuse(400, "CONNECT without :authority");
@@ -108,7 +113,24 @@ bool RequestHeadReader::finish_pseudo() {
   return true;
 }
 
+// RFC 9220 3, RFC 8441 4, 5: an extended CONNECT has what other requests have, and stands for a GET
+// with Upgrade.
+bool RequestHeadReader::take_upgrade() {
+  if (request_.method != http::Method::connect) return refuse(400, ":protocol without CONNECT");
+  if (!http::is_token(request_.upgrade)) return refuse(400, ":protocol is malformed");
+  if ((seen_ & kAuthority) == 0) return refuse(400, "CONNECT without :authority");
+  request_.upgrade = request_.arena->copy(to_lower(request_.upgrade));
+  request_.method = http::Method::get;
+  request_.method_text = "GET";
+  return true;
+}
+
 bool RequestHeadReader::finish_length() {
+  // What follows is no body, and has no length (RFC 9110 9.3.6).
+  if (request_.method == http::Method::connect || !request_.upgrade.empty()) {
+    request_.body = http::BodyKind::stream;
+    return true;
+  }
   bool known = false;
   bool good = true;
   request_.fields.for_each([&](const http::Field& f) {

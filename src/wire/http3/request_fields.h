@@ -42,6 +42,7 @@ class RequestHeadReader {
   bool add_pseudo(const DecodedField& field);
   bool set_once(std::string_view& member, uint8_t bit, const DecodedField& field);
   bool finish_pseudo();
+  bool take_upgrade();
   bool finish_length();
   void join_cookies();
   bool refuse(uint16_t status, std::string_view reason);

@@ -37,7 +37,7 @@ void RequestStream::deliver() {
         http::Request& request = handler_->request();
         if (request.body == http::BodyKind::stream) request.body = http::BodyKind::none;
       }
-      if (!complete_) c_.watch(c_.now() + c_.limits().body_timeout);
+      if (!complete_ && !tunnel_) c_.watch(c_.now() + c_.limits().body_timeout);
       handler_->on_head(end);
     }
     deliver_body();
@@ -148,6 +148,7 @@ Nanos RequestStream::deadline() const {
   if (phase_ == Phase::head || section_) {
     return std::min(when, section_began_at_ + limits.header_timeout);
   }
+  if (tunnel_) return when;  // it may be silent
   // A client that may not send, since the exchange has not taken what came, is not late.
   const bool may_send = body_.empty() && unconsumed_ < limits.body_window;
   return may_send ? std::min(when, received_at_ + limits.body_timeout) : when;
