@@ -153,8 +153,21 @@ timeout = "30s"                        # of one exchange with the CA
 
 [[pool]]
 name = "app"
-balance = "least_connections"          # or "round_robin"
-servers = ["127.0.0.1:9000", "127.0.0.1:9001", { address = "unix:/run/app.sock" }]
+balance = "least_connections"          # or "round_robin", "random_two", "hash", "least_time"
+# hash_by = "client_ip"                # with "hash"; or "header:NAME", "cookie:NAME"
+servers = [
+  "127.0.0.1:9000",
+  { address = "127.0.0.1:9001", weight = 2, id = "b" },
+  { address = "unix:/run/app.sock", priority = 1 },   # where no other can take requests
+]
+affinity = "off"                       # or "cookie", "client_ip", "header:NAME"
+# affinity_cookie = "pqedge_server"    # with "cookie"
+# affinity_ttl = "1h"
+# affinity_entries = 65536             # clients remembered, other than by cookie
+max_requests = 0                       # in flight a server; 0: no limit. Beyond it the queue, or 503
+# queue = 100                          # requests that wait for a server
+# queue_timeout = "5s"                 # then 503
+slow_start = "0s"                      # a server that comes back gets its share over this time
 connect_timeout = "2s"
 response_timeout = "60s"               # request sent -> first byte of the answer; then 504
 read_timeout = "60s"                   # between two reads of the answer

@@ -17,16 +17,10 @@ namespace {
 
 constexpr size_t kIdDigits = 16;
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 std::string_view find_crumb(std::string_view crumbs, std::string_view name) {
   while (!crumbs.empty()) {
     const size_t end = std::min(crumbs.find(';'), crumbs.size());
-    const std::string_view crumb = trim(crumbs.substr(0, end));
+    const std::string_view crumb = trim_ows(crumbs.substr(0, end));
     crumbs.remove_prefix(std::min(end + 1, crumbs.size()));
     if (crumb.size() > name.size() && crumb[name.size()] == '=' && crumb.starts_with(name)) {
       return crumb.substr(name.size() + 1);

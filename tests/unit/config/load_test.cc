@@ -60,7 +60,7 @@ TEST(Config, TheLeastConfigurationHasTheDefaults) {
   EXPECT_FALSE(l.http2) << "HTTP/2 needs TLS, so it is not a default without";
   EXPECT_FALSE(l.http3);
   EXPECT_EQ(c.edge.routes.at(0).name, "route-1");
-  EXPECT_EQ(c.edge.pools.at(0).balance, upstream::Balance::round_robin);
+  EXPECT_EQ(c.edge.pools.at(0).balance, upstream::Balance::least_connections);
   EXPECT_EQ(c.edge.limits.max_fields, http::Limits{}.max_fields);
   EXPECT_EQ(c.edge.drain_timeout, 30 * kSecond);
   EXPECT_TRUE(c.admin.listen.empty());
@@ -87,6 +87,9 @@ TEST(Config, ReadsEveryKeyIntoItsSetting) {
   ASSERT_EQ(e.pools[0].servers.size(), 3u);
   EXPECT_EQ(e.pools[0].servers[2].name, "unix:/run/app.sock");
   EXPECT_TRUE(e.pools[0].servers[2].address.is_unix());
+  EXPECT_EQ(e.pools[0].servers[1].weight, 2u);
+  EXPECT_EQ(e.pools[0].servers[1].id, "b");
+  EXPECT_EQ(e.pools[0].servers[2].priority, 1u);
   ASSERT_EQ(e.routes.size(), 6u);
   EXPECT_EQ(e.routes[0].max_body, uint64_t{1} << 30);
   EXPECT_EQ(e.routes[0].encoded_slash, http::EncodedSlash::refuse);
