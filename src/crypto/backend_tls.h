@@ -17,6 +17,7 @@
 #include "crypto/groups.h"
 #include "crypto/handles.h"
 #include "net/address.h"
+#include "net/facts.h"
 #include "net/loop.h"
 #include "net/socket.h"
 #include "net/stream.h"
@@ -36,8 +37,8 @@ class BackendTls {
   const BackendTlsSettings& settings() const { return settings_; }
   // Of the settings and the files' contents: connections and sessions of another one are not used.
   uint64_t fingerprint() const { return fingerprint_; }
-  // A context for one worker; they lock.
-  Result<SslCtxPtr> make_context() const;
+  // A context for one worker; they lock. Over QUIC there is TLS 1.3 alone (RFC 9001 4.2).
+  Result<SslCtxPtr> make_context(net::Transport transport = net::Transport::tls) const;
   // The groups in OpenSSL's syntax, with shares for those of the settings and for `learned` (a code
   // point; 0: none).
   std::string group_list(uint16_t learned) const;
@@ -73,7 +74,7 @@ struct BackendTlsFacts {
   std::string_view version;  // "TLSv1.3"
   std::string_view group;    // "X25519MLKEM768"; empty where there was none
   std::string_view cipher;
-  std::string_view alpn;     // "h2", "http/1.1"; empty where the server said nothing
+  std::string_view alpn;     // "h3", "h2", "http/1.1"; empty where the server said nothing
   bool post_quantum = false;
   bool resumed = false;
   bool hello_retry = false;  // the server wanted another key share

@@ -35,10 +35,6 @@ class TlsClientStream final : private BackendSide, public TlsStream {
   void note_read_error() override;
   void note_truncation() override;
 
-  bool set_up();
-  bool expect_name();
-  BackendTlsFacts read_negotiated();
-
   BackendTlsStreamOptions options_;
   BackendTlsHandler& backend_handler_;
   uint16_t learned_ = 0;  // what the hello was made with
