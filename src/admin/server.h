@@ -25,6 +25,9 @@ struct Hooks {
   std::function<void()> drain;
   std::function<void()> reopen_logs;
   std::function<std::string()> status_json;
+  std::function<std::string()> canaries_json;
+  // Of a route's name, and a percentage or "rollback"; the text says what was done.
+  std::function<Result<std::string>(std::string route, std::string percent)> set_canary;
 };
 
 class Listener;

@@ -24,13 +24,17 @@ constexpr std::string_view kControlIndex =
     "pqedge control socket.\n"
     "\n"
     "GET  /status        JSON\n"
+    "GET  /canaries      JSON: of each route with a canary\n"
     "POST /reload        read the configuration again\n"
     "POST /drain         stop in good order, as SIGTERM does\n"
     "POST /reopen-logs   open the log files again\n"
-    "POST /reload-certificates   read certificates whose files have changed\n";
+    "POST /reload-certificates   read certificates whose files have changed\n"
+    "POST /canaries/ROUTE?percent=N          N of a hundred requests go to the canary\n"
+    "POST /canaries/ROUTE?percent=rollback   none does\n";
 
 constexpr std::string_view kPages[] = {"/", "/healthz", "/readyz", "/metrics", "/metrics.json"};
-constexpr std::string_view kQuestions[] = {"/", "/status"};
+constexpr std::string_view kQuestions[] = {"/", "/status", "/canaries"};
+constexpr std::string_view kCanary = "/canaries/";
 constexpr std::string_view kOrders[] = {"/reload", "/reload-certificates", "/drain",
                                         "/reopen-logs"};
 
@@ -87,6 +91,11 @@ Answer Site::respond(http::Request& request, Side side, const net::ConnectionFac
     return is_get ? page(request.path) : wrong_method("GET");
   }
   if (one_of(request.path, kQuestions)) return is_get ? control(request.path) : wrong_method("GET");
+  if (request.path.starts_with(kCanary)) {
+    return request.method == http::Method::post
+               ? set_canary(request.path.substr(kCanary.size()), request.query)
+               : wrong_method("POST");
+  }
   if (!one_of(request.path, kOrders)) return not_found();
   return request.method == http::Method::post ? control(request.path) : wrong_method("POST");
 }
@@ -107,9 +116,23 @@ Answer Site::page(std::string_view path) const {
   return {.body = std::string(kIndex)};
 }
 
+Answer Site::set_canary(std::string_view route, std::string_view query) const {
+  constexpr std::string_view kPercent = "percent=";
+  if (!query.starts_with(kPercent) || query.contains('&')) {
+    return {.status = 400, .body = "Write ?percent=0 to ?percent=100, or ?percent=rollback.\n"};
+  }
+  const auto done =
+      hooks_.set_canary(std::string(route), std::string(query.substr(kPercent.size())));
+  return done ? Answer{.body = *done + "\n"}
+              : Answer{.status = 422, .body = done.error().message + "\n"};
+}
+
 Answer Site::control(std::string_view path) const {
   if (path == "/status") {
     return {.body = hooks_.status_json() + "\n", .content_type = "application/json"};
+  }
+  if (path == "/canaries") {
+    return {.body = hooks_.canaries_json() + "\n", .content_type = "application/json"};
   }
   if (path == "/reload" || path == "/reload-certificates") {
     const auto done = path == "/reload" ? hooks_.reload() : hooks_.reload_certificates();

@@ -35,6 +35,8 @@ class Site {
   bool knows_host(const http::Request& request, const net::ConnectionFacts& facts) const;
   Answer page(std::string_view path) const;
   Answer control(std::string_view path) const;
+  // POST /canaries/ROUTE?percent=...
+  Answer set_canary(std::string_view route, std::string_view query) const;
 
   Hooks hooks_;
   std::vector<std::string> hosts_;  // lower case

@@ -117,12 +117,16 @@ bool covers_demands(const RouteSettings& a, const RouteSettings& b) {
 // Whether `a` is looked at before `b` for every request that `b` would match, and takes it. By a
 // higher priority; or the same pattern for the same hosts stands before it in the file.
 bool covers(const RouteSettings& a, const RouteSettings& b, bool before) {
+  const bool higher = a.priority > b.priority;
   const bool same_pattern = before && a.priority == b.priority && !a.path_regex.empty() &&
                             a.path_regex == b.path_regex && a.hosts == b.hosts;
+  if (!higher && !same_pattern) return false;
   // Where both ask for the same, Owners has told already.
-  const bool told = demands(a) == demands(b) && a.methods.empty() == b.methods.empty();
-  const bool first = a.priority > b.priority || (same_pattern && !told);
-  return first && covers_hosts(a, b) && covers_path(a, b) && covers_demands(a, b);
+  const auto told = [&] {
+    return demands(a) == demands(b) && a.methods.empty() == b.methods.empty();
+  };
+  if (!higher && told()) return false;
+  return covers_hosts(a, b) && covers_path(a, b) && covers_demands(a, b);
 }
 
 void report(const std::vector<RouteSettings>& routes, size_t route, size_t owner, Problems& out) {
@@ -136,18 +140,50 @@ void report(const std::vector<RouteSettings>& routes, size_t route, size_t owner
                  entry_key("route", owner)});
 }
 
+// Routes by their hosts, so that each is compared with few in a configuration of thousands.
+class Takers {
+ public:
+  void add(const RouteSettings& route, size_t index) {
+    if (route.hosts.empty()) by_host_[""].push_back(index);
+    for (const std::string& host : route.hosts) by_host_[to_lower(host)].push_back(index);
+  }
+  // Those that could cover the first host of `route`, in the order of the file.
+  std::vector<size_t> near(const RouteSettings& route) const {
+    std::vector<size_t> found;
+    const auto take = [&](const std::string& key) {
+      const auto it = by_host_.find(key);
+      if (it != by_host_.end()) found.insert(found.end(), it->second.begin(), it->second.end());
+    };
+    take("");
+    if (!route.hosts.empty()) {
+      const std::string host = to_lower(route.hosts.front());
+      take(host);
+      for (size_t dot = host.find('.'); dot != std::string::npos; dot = host.find('.', dot + 1)) {
+        const std::string wider = '*' + host.substr(dot);
+        if (wider != host) take(wider);
+      }
+    }
+    std::ranges::sort(found);
+    return found;
+  }
+
+ private:
+  std::map<std::string, std::vector<size_t>> by_host_;
+};
+
 // Only those with a priority above the lowest, or with a pattern, can take away from others so.
 void check_order(const std::vector<RouteSettings>& routes, Problems& out) {
   if (routes.empty()) return;
   const uint32_t lowest = std::ranges::min(routes, {}, &RouteSettings::priority).priority;
-  std::vector<size_t> takers;
+  Takers takers;
   for (size_t i = 0; i < routes.size(); ++i) {
-    if (routes[i].priority > lowest || !routes[i].path_regex.empty()) takers.push_back(i);
+    if (routes[i].priority > lowest || !routes[i].path_regex.empty()) takers.add(routes[i], i);
   }
   for (size_t i = 0; i < routes.size(); ++i) {
+    const std::vector<size_t> near = takers.near(routes[i]);
     const auto owner = std::ranges::find_if(
-        takers, [&](size_t a) { return a != i && covers(routes[a], routes[i], a < i); });
-    if (owner != takers.end()) report(routes, i, *owner, out);
+        near, [&](size_t a) { return a != i && covers(routes[a], routes[i], a < i); });
+    if (owner != near.end()) report(routes, i, *owner, out);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "config/load.h"
 #include "http/rules.h"
+#include "route/canary.h"
 #include "route/explain.h"
 
 namespace pqedge {
@@ -56,7 +57,14 @@ Result<void> read_fields(const std::vector<std::string>& lines, http::Request& r
 }
 
 std::string action(const route::RouteSettings& s) {
+  if (!s.pool.empty() && s.canary.on()) {
+    return std::format("to pool {}, {} of its requests to pool {}", in_quotes(s.pool),
+                       route::share_text(s.canary.share), in_quotes(s.canary.pool));
+  }
   if (!s.pool.empty()) return "to pool " + in_quotes(s.pool);
+  if (!s.redirect.to.empty()) {
+    return std::format("redirects with {} to {}", s.redirect.status, in_quotes(s.redirect.to));
+  }
   if (s.redirect_https) return "redirects to https";
   return std::format("answers {}", s.answer_status);
 }

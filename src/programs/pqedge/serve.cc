@@ -20,6 +20,7 @@
 #include "crypto/certificates.h"
 #include "crypto/providers.h"
 #include "crypto/kernel_tls.h"
+#include "edge/canaries.h"
 #include "edge/server.h"
 #include "jobs/demo_backend.h"
 #include "net/inherited.h"
@@ -147,6 +148,17 @@ class Process final : private net::EventSource {
     hooks.status_json = [this] {
       return on_main([this]() -> Result<std::string> { return server_->status_json(); })
           .value_or("{}");
+    };
+    hooks.canaries_json = [this] {
+      return on_main([this]() -> Result<std::string> {
+               return edge::canaries_json(server_->snapshot(), monotonic_now());
+             })
+          .value_or("[]");
+    };
+    hooks.set_canary = [this](std::string route, std::string percent) {
+      return on_main([this, route = std::move(route), percent = std::move(percent)] {
+        return edge::set_canary(server_->snapshot(), route, percent);
+      });
     };
     return hooks;
   }
