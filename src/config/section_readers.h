@@ -51,6 +51,10 @@ void read_route_shape(Table& t, route::RouteSettings& s);
 void read_headers(Table& t, route::HeaderSettings& s);
 void read_error_page(Table& t, content::ErrorPageSettings& s);
 
+// section_forward.cc
+void read_pool_forward(Table& t, upstream::PoolSettings& s);
+void read_route_forward(Table& t, route::ForwardSettings& s);
+
 // section_passthrough.cc
 void read_passthrough(Table& t, size_t index, edge::PassthroughSettings& s);
 
@@ -59,5 +63,9 @@ void read_acme(Table& t, acme::Settings& s);
 // False: the certificate comes from files, and is still to be read.
 bool read_acme_certificate(Table& t, size_t index, crypto::CertificateSettings& certificate,
                            acme::Settings& s);
+
+// section_standing.cc, section_discovery.cc: of a [[pool]]
+void read_standing(Table& t, upstream::PoolSettings& s);
+void read_discovery(Table& t, upstream::PoolSettings& s);
 
 }  // namespace pqedge::config

@@ -84,8 +84,10 @@ void read_pool(Table& t, upstream::PoolSettings& s) {
   t.count("max_idle", s.max_idle);
   t.count("max_connections", s.max_connections);
   t.choice<uint8_t>("send_proxy", s.send_proxy, {{"off", 0}, {"v1", 1}, {"v2", 2}});
-  t.count("retries", s.retries);
+  read_pool_forward(t, s);
   read_backend_tls(t, s);
+  read_standing(t, s);
+  read_discovery(t, s);
 }
 
 void read_route(Table& t, size_t index, route::RouteSettings& s) {
@@ -93,6 +95,7 @@ void read_route(Table& t, size_t index, route::RouteSettings& s) {
   t.read("name", s.name);
   read_route_match(t, s);
   read_route_shape(t, s);
+  read_route_forward(t, s.forward);
   t.read("pool", s.pool);
   t.count("status", s.answer_status);
   t.read("body", s.answer_body);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "crypto/backend_tls.h"
+#include "upstream/validate_standing.h"
 #include "upstream/validate_balance.h"
 
 namespace pqedge::upstream {
@@ -11,7 +12,7 @@ namespace {
 
 void check_servers(const PoolSettings& pool, size_t i, Problems& out) {
   const std::string key = entry_key("pool", i, "servers");
-  if (pool.servers.empty()) {
+  if (pool.servers.empty() && pool.discovery.kind == DiscoverySettings::Kind::off) {
     out.push_back({key, "has no server", "write servers = [\"127.0.0.1:9000\"]"});
   }
   for (size_t s = 0; s < pool.servers.size(); ++s) {
@@ -78,6 +79,8 @@ Problems validate(const std::vector<PoolSettings>& pools) {
     check_count(out, base + ".max_idle", pool.max_idle, 0, 1'000'000);
     check_count(out, base + ".max_connections", pool.max_connections, 0, 1'000'000);
     check_count(out, base + ".retries", pool.retries, 0, 10);
+    check_standing(pool, base, out);
+    check_discovery(pool, base, out);
     if (pool.tls) check_tls(pool, base, out);
   }
   return out;
