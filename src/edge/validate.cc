@@ -150,6 +150,7 @@ void check_pools_of_routes(const Settings& settings, Problems& out) {
   for (size_t i = 0; i < settings.routes.size(); ++i) {
     use(settings.routes[i].pool, i, "pool");
     use(settings.routes[i].canary.pool, i, "canary.pool");
+    use(settings.routes[i].forward.shadow_pool, i, "shadow_pool");
   }
   for (const PassthroughSettings& p : settings.passthroughs) used.insert(p.pool);
   for (size_t i = 0; i < names.size(); ++i) {

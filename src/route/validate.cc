@@ -11,6 +11,7 @@
 #include "net/address.h"
 #include "route/pattern.h"
 #include "route/reachable.h"
+#include "route/validate_forward.h"
 #include "route/validate_shape.h"
 
 namespace pqedge::route {
@@ -236,6 +237,7 @@ Problems validate(const std::vector<RouteSettings>& routes) {
     check_conditions(route, base, out);
     check_action(route, base, out);
     check_shape(route, base, out);
+    check_forward(route.forward, base, out);
   }
   check_priorities(routes, out);
   check_reachable(routes, out);

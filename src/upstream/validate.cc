@@ -78,7 +78,11 @@ Problems validate(const std::vector<PoolSettings>& pools) {
     check_duration(out, base + ".idle_timeout", pool.idle_timeout, kMillisecond, kDay);
     check_count(out, base + ".max_idle", pool.max_idle, 0, 1'000'000);
     check_count(out, base + ".max_connections", pool.max_connections, 0, 1'000'000);
-    check_count(out, base + ".retries", pool.retries, 0, 10);
+    check_count(out, base + ".retries", pool.retries, 0, http::kMaxRetries);
+    http::check_retry(pool.retry, base, out);
+    check_count(out, base + ".retry_budget", pool.retry_budget, 0, 100);
+    check_count(out, base + ".retry_floor", pool.retry_floor, 0, 1'000'000);
+    check_duration(out, base + ".request_timeout", pool.request_timeout, 0, kDay);
     check_standing(pool, base, out);
     check_discovery(pool, base, out);
     if (pool.tls) check_tls(pool, base, out);
