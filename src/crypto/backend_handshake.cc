@@ -60,6 +60,7 @@ bool expect_name(SSL* ssl, const BackendTlsStreamOptions& options) {
   return SSL_set1_host(ssl, name.c_str()) == 1;
 }
 
+// The application data of an SSL is its transport's.
 int sessions_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;
@@ -85,6 +86,7 @@ bool set_up_backend_hello(SSL* ssl, const BackendTlsStreamOptions& options, uint
     return false;
   }
   if (options.sessions != nullptr && s.session_resumption) {
+    SSL_set_ex_data(ssl, sessions_index(), options.sessions.get());
     SSL_SESSION* session = options.sessions->take();
     if (session != nullptr) {
       SSL_set_session(ssl, session);  // one that does not fit is not offered
@@ -178,11 +180,7 @@ Error describe_fault(BackendFault fault, const SSL* ssl, unsigned long error) {
   return Error{std::move(message), 0};
 }
 
-// ---- sessions ----------------------------------------------------------------------------------
-
-void keep_backend_sessions(SSL* ssl, BackendSessions* sessions) {
-  SSL_set_ex_data(ssl, sessions_index(), sessions);
-}
+// ---- sessions -----------------------------------------------------------------------------------
 
 int on_backend_session(SSL* ssl, SSL_SESSION* session) {
   auto* sessions = static_cast<BackendSessions*>(SSL_get_ex_data(ssl, sessions_index()));

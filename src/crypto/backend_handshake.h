@@ -8,8 +8,9 @@
 
 namespace pqedge::crypto {
 
-// Gives a new SSL of `options.context` what its hello says, and what the server's certificate is held
-// to. `learned` is then the group whose share is sent beside those of the settings (0: none).
+// Gives a new SSL of `options.context` what its hello says, what the server's certificate is held to,
+// and where its tickets go: `options.sessions` outlives the SSL. `learned` is then the group whose
+// share is sent beside those of the settings (0: none).
 bool set_up_backend_hello(SSL* ssl, const BackendTlsStreamOptions& options, uint16_t& learned);
 
 // After the handshake. Remembers the group that the server asked for by a HelloRetryRequest.
@@ -22,9 +23,7 @@ BackendFault fault_of_alert(int alert);
 // `ssl` may be null: then the verdict on the certificate is not told.
 Error describe_fault(BackendFault fault, const SSL* ssl, unsigned long error);
 
-// For contexts of connections over QUIC, whose SSL has its application data for another purpose:
-// `sessions` gets what the server sends after the handshake, and outlives the SSL.
-void keep_backend_sessions(SSL* ssl, BackendSessions* sessions);
+// For contexts: keeps what the server sends after the handshake.
 int on_backend_session(SSL* ssl, SSL_SESSION* session);
 
 }  // namespace pqedge::crypto

@@ -12,7 +12,6 @@
 #include "crypto/policy.h"
 #include "crypto/providers.h"
 #include "crypto/server_name.h"
-#include "crypto/tls_client_stream.h"
 
 namespace pqedge::crypto {
 namespace {
@@ -224,13 +223,11 @@ bool BackendTls::sends_share(uint16_t group, uint16_t learned) const {
          std::ranges::any_of(shares_, [&](const Group* share) { return share->id == group; });
 }
 
-Result<SslCtxPtr> BackendTls::make_context(net::Transport transport) const {
-  const bool quic = transport == net::Transport::quic;
+Result<SslCtxPtr> BackendTls::make_context() const {
   clear_errors();
   SslCtxPtr context(SSL_CTX_new_ex(nullptr, tls_properties(), TLS_client_method()));
   SSL_CTX* c = context.get();
-  const bool with_tls12 = settings_.min_version == "1.2" && !quic;
-  const int least = with_tls12 ? TLS1_2_VERSION : TLS1_3_VERSION;
+  const int least = settings_.min_version == "1.2" ? TLS1_2_VERSION : TLS1_3_VERSION;
   const bool ok = c != nullptr && SSL_CTX_set_min_proto_version(c, least) == 1 &&
                   SSL_CTX_set_max_proto_version(c, TLS1_3_VERSION) == 1 &&
                   SSL_CTX_set_cipher_list(c, kTls12Ciphers) == 1 &&
@@ -245,7 +242,7 @@ Result<SslCtxPtr> BackendTls::make_context(net::Transport transport) const {
   SSL_CTX_set_verify(c, settings_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   if (settings_.session_resumption) {
     SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-    SSL_CTX_sess_set_new_cb(c, quic ? &on_backend_session : &TlsClientStream::on_session);
+    SSL_CTX_sess_set_new_cb(c, &on_backend_session);
   } else {
     SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(c, SSL_OP_NO_TICKET);

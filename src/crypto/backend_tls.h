@@ -17,7 +17,6 @@
 #include "crypto/groups.h"
 #include "crypto/handles.h"
 #include "net/address.h"
-#include "net/facts.h"
 #include "net/loop.h"
 #include "net/socket.h"
 #include "net/stream.h"
@@ -37,8 +36,8 @@ class BackendTls {
   const BackendTlsSettings& settings() const { return settings_; }
   // Of the settings and the files' contents: connections and sessions of another one are not used.
   uint64_t fingerprint() const { return fingerprint_; }
-  // A context for one worker; they lock. Over QUIC there is TLS 1.3 alone (RFC 9001 4.2).
-  Result<SslCtxPtr> make_context(net::Transport transport = net::Transport::tls) const;
+  // A context for one worker, over TCP and QUIC; they lock.
+  Result<SslCtxPtr> make_context() const;
   // The groups in OpenSSL's syntax, with shares for those of the settings and for `learned` (a code
   // point; 0: none).
   std::string group_list(uint16_t learned) const;

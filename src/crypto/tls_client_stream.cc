@@ -100,13 +100,6 @@ void TlsClientStream::note_truncation() {
   truncations.add();
 }
 
-int TlsClientStream::on_session(SSL* ssl, SSL_SESSION* session) {
-  auto* stream = static_cast<TlsClientStream*>(static_cast<TlsStream*>(SSL_get_app_data(ssl)));
-  if (stream == nullptr || stream->options_.sessions == nullptr) return 0;
-  stream->options_.sessions->put(session);
-  return 1;  // the reference is ours
-}
-
 std::unique_ptr<net::Stream> make_tls_client_stream(net::Loop& loop, net::Fd fd,
                                                     BackendTlsStreamOptions options,
                                                     BackendTlsHandler& handler) {

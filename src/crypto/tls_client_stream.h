@@ -25,8 +25,6 @@ class TlsClientStream final : private BackendSide, public TlsStream {
   ~TlsClientStream() override;
 
   void on_events(uint32_t events) override;
-  // Of a context: keeps what the server sends after the handshake.
-  static int on_session(SSL* ssl, SSL_SESSION* session);
 
  private:
   bool begin() override;
