@@ -1,6 +1,9 @@
 // Requests written, and the connection around them.
 #include "wire/http1/client.h"
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <utility>
 
 #include "wire/http1/client_connection.h"
@@ -145,6 +148,13 @@ void ClientConnection::cancel() {
   if (closed_) return;
   shut("cancelled");
   stream_->abort();
+}
+
+// Whatever comes on an unused connection, even a TLS record, is to be read before it is used.
+bool ClientConnection::quiet() const {
+  char byte;
+  return ::recv(stream_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+         (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 void ClientConnection::close() {

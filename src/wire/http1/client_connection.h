@@ -33,6 +33,7 @@ class ClientConnection final : public http::ClientConnection,
   http::ClientStream& open_stream(http::ClientStreamHandler& handler) override;
   bool available() const override { return answer_ == Answer::none && !closed_; }
   void close() override;
+  bool quiet() const override;
 
   // http::ClientStream
   void send_request_head(const http::Request& request, bool end) override;

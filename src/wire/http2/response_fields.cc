@@ -47,6 +47,36 @@ void FieldBlock::add_field(const http::Field& field) {
   }
 }
 
+void FieldBlock::add_length(uint64_t length) {
+  const char* end = std::to_chars(length_.data(), length_.data() + length_.size(), length).ptr;
+  add("content-length", {length_.data(), static_cast<size_t>(end - length_.data())},
+      NGHTTP2_NV_FLAG_NO_COPY_NAME);
+}
+
+// RFC 9113 8.3.1. The scheme is the target's, as the client meant it, not that of the connection
+// to the backend.
+std::span<const nghttp2_nv> FieldBlock::request(const http::Request& request) {
+  fields_.clear();
+  const bool connect = request.method == http::Method::connect;
+  add(":method", request.method_text, NGHTTP2_NV_FLAG_NO_COPY_NAME);
+  if (!connect) {
+    add(":scheme", request.scheme.empty() ? "http" : request.scheme, NGHTTP2_NV_FLAG_NO_COPY_NAME);
+  }
+  if (!request.authority.empty()) {
+    add(":authority", request.authority, NGHTTP2_NV_FLAG_NO_COPY_NAME);
+  }
+  if (!connect) add(":path", request.target, NGHTTP2_NV_FLAG_NO_COPY_NAME);
+  if (request.body == http::BodyKind::length) add_length(request.content_length);
+  request.fields.for_each([&](const http::Field& field) {
+    // Of TE only this is known in HTTP/2 (RFC 9113 8.2.2); gRPC asks for it.
+    const bool te = field.id == Name::te && field.value == "trailers";
+    if (!te && is_connection_specific(field.id)) return;
+    if (field.id == Name::content_length || field.id == Name::host) return;
+    add_field(field);
+  });
+  return fields_;
+}
+
 std::span<const nghttp2_nv> FieldBlock::response(const http::Response& response) {
   fields_.clear();
   const uint16_t status = response.status;
@@ -59,12 +89,7 @@ std::span<const nghttp2_nv> FieldBlock::response(const http::Response& response)
   const bool may = status >= 200 && status != 204;
   const bool ours = may && response.body == http::BodyKind::length;
   const bool theirs = may && response.body == http::BodyKind::none;
-  if (ours) {
-    const auto end =
-        std::to_chars(length_.data(), length_.data() + length_.size(), response.content_length).ptr;
-    add("content-length", {length_.data(), static_cast<size_t>(end - length_.data())},
-        NGHTTP2_NV_FLAG_NO_COPY_NAME);
-  }
+  if (ours) add_length(response.content_length);
   response.fields.for_each([&](const http::Field& field) {
     if (is_connection_specific(field.id)) return;
     if (field.id == Name::content_length && !theirs) return;

@@ -1,4 +1,5 @@
-// http::Response -> the fields of a HEADERS frame (RFC 9113 8.2, 8.3.2), as nghttp2 wants them.
+// http::Response and http::Request -> the fields of a HEADERS frame (RFC 9113 8.2, 8.3), as nghttp2
+// wants them.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -22,11 +23,13 @@ class FieldBlock {
 
   // `end`: nothing follows the head.
   std::span<const nghttp2_nv> response(const http::Response& response);
+  std::span<const nghttp2_nv> request(const http::Request& request);
   std::span<const nghttp2_nv> trailers(const http::Fields& fields);
 
  private:
   void add(std::string_view name, std::string_view value, uint8_t flags);
   void add_field(const http::Field& field);
+  void add_length(uint64_t length);
 
   std::vector<nghttp2_nv> fields_;
   std::array<char, 4> status_{};
