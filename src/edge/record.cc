@@ -77,6 +77,7 @@ void Exchange::record(std::string_view end) {
     line.connect = lease.connect_time();
     line.pool = pool().settings().name;
     if (lease.server() != nullptr) line.backend = lease.server()->name;
+    line.tries = tries_.begun;
     line.backend_tls_version = lease.tls().version;
     line.backend_group = lease.tls().group;
   }

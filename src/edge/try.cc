@@ -136,7 +136,8 @@ void Exchange::on_deadline() {
     drop_attempts();
     fail_after_start("the answer was not whole within request_timeout");
   } else {
-    answer(504, "no answer within request_timeout");
+    // Before a server was asked it is the client who was slow (buffer_request).
+    answer(tries_.begun == 0 ? 408 : 504, "no answer within request_timeout");
   }
 }
 

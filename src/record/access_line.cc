@@ -60,6 +60,7 @@ struct Packed {
   bool resumed;
   bool early_data;
   bool hello_retry;
+  uint8_t tries;
 };
 
 // Most texts are short: two moves that overlap instead of a call.
@@ -134,7 +135,8 @@ void pack(const AccessRecord& record, uint8_t* to) {
            .status = record.status,
            .resumed = record.resumed,
            .early_data = record.early_data,
-           .hello_retry = record.hello_retry};
+           .hello_retry = record.hello_retry,
+           .tries = record.tries};
   uint8_t* at = to + sizeof p;
   for (size_t i = 0; i < kTextCount; ++i) {
     const std::string_view text = record.*kTexts[i].member;
@@ -170,6 +172,7 @@ void append_access_line(std::string& out, std::span<const uint8_t> packed) {
       append_number(out, ",\"handshake_bytes_in\":", p.handshake_in);
       append_number(out, ",\"handshake_bytes_out\":", p.handshake_out);
     }
+    if (field.member == &AccessRecord::backend) append_number(out, ",\"tries\":", p.tries);
     if (field.member == &AccessRecord::path) {
       append_number(out, ",\"status\":", p.status);
       append_number(out, ",\"bytes_in\":", p.bytes_in);

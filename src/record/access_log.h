@@ -55,6 +55,7 @@ struct AccessRecord {
   std::string_view route;
   std::string_view pool;
   std::string_view backend;
+  uint8_t tries = 0;  // servers asked for this request, one after the other or two at a time
   std::string_view backend_tls_version;  // of the connection to the backend; empty without TLS
   std::string_view backend_group;
   std::string_view user_agent;

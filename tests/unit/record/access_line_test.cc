@@ -47,6 +47,7 @@ AccessRecord usual() {
   r.route = "api";
   r.pool = "app";
   r.backend = "127.0.0.1:9000";
+  r.tries = 3;
   r.user_agent = "curl/8.21";
   r.reason = "";
   return r;
@@ -86,6 +87,7 @@ TEST(AccessLine, IsOneJsonObjectWithEveryField) {
   EXPECT_EQ(j["route"], "api");
   EXPECT_EQ(j["pool"], "app");
   EXPECT_EQ(j["backend"], "127.0.0.1:9000");
+  EXPECT_EQ(j["tries"], 3);
   EXPECT_EQ(j["user_agent"], "curl/8.21");
   EXPECT_EQ(j["reason"], "");
   EXPECT_EQ(j.size(), 33u);
