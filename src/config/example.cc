@@ -203,6 +203,7 @@ hosts = ["www.example.com"]
 path_prefix = "/upload"
 pool = "app"
 max_body = "1GiB"
+max_head = "32KiB"                     # of the header section, beside limits.max_head; 431 beyond
 encoded_slash = "refuse"               # "%2F" in the path: 400
 # Where clients show certificates:
 # client_certificate = true            # 403 without a verified one; or only for some:
@@ -221,6 +222,39 @@ name = "robots"
 path = "/robots.txt"                   # this path alone, on every host
 status = 200
 body = "User-agent: *\nDisallow: /private/\n"
+content_type = "text/plain; charset=utf-8"
+# body_file = "robots.txt"             # instead of body
+
+[[route]]
+name = "moved"
+path_prefix = "/shop"
+redirect = { to = "https://shop.example.com${rest}", status = 301, keep_query = true }
+
+[[route]]
+name = "api"                           # docs/recipes/canary.md
+hosts = ["www.example.com"]
+path_prefix = "/api"
+pool = "app"
+rewrite = { strip_prefix = "/api", host = "app.internal" }   # or prefix = "/v2", or path = "/v2${rest}"
+# rewrite = { regex = "/api/user/([0-9]+)", path = "/users?id=${1}" }
+request_headers = [                    # toward the backend, in this order
+  { set = "X-Client-Group", value = "${group}" },
+  { add = "X-Tag", value = "edge" },
+  { remove = "X-Internal-*" },
+]
+response_headers = [{ set = "X-Served-By", value = "${pool}" }, { remove = "Server" }]
+header_case = "keep"                   # "words": X-Camel-Case toward HTTP/1.1 peers
+header_names = ["SOAPAction"]          # spelled just so
+
+[route.canary]                         # of the route above
+pool = "static"
+percent = 5
+sticky_cookie = "side"                 # or sticky_header = "X-User-ID"
+cookie_lifetime = "1d"
+override_header = "X-Canary"           # "always" or "never"
+rollback_errors = 10                   # of a hundred
+rollback_requests = 50                 # of at least so many
+rollback_window = "1m"
 
 [[route]]
 name = "old"
@@ -242,6 +276,18 @@ pool = "app"
 [[route]]
 name = "everything"
 pool = "app"
+
+[headers]                              # rules of all routes, before their own
+request = [{ remove = "X-Debug" }]
+response = [{ set = "X-Content-Type-Options", value = "nosniff" }]
+
+[[error_page]]
+status = [502, 503, 504]
+body = "Sorry, we will be back soon (${status} ${reason}). Request ID: ${request_id}\n"
+# file = "errors/sorry.html"           # instead of body
+content_type = "text/plain; charset=utf-8"
+routes = ["api"]                       # left out: all
+backend_errors = false                 # true: also for what backends answer
 
 # Names that are passed on without being decrypted, over TLS and QUIC (docs/recipes/passthrough.md):
 #
@@ -290,6 +336,7 @@ x_forwarded = true                                  # send X-Forwarded-For, -Pro
 tls_fields = false                                  # send X-HTTP-Version, X-TLS-Version, X-TLS-Group
                                                     # and X-TLS-Cipher
 via = "pqedge"
+protected_fields = ["X-Authenticated-User"]         # no client may send them, in any spelling
 
 [client_certificate_fields]            # what backends are told, where clients are asked; "": not sent
 verify = "X-SSL-Client-Verify"
