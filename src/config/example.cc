@@ -174,6 +174,10 @@ read_timeout = "60s"                   # between two reads of the answer
 idle_timeout = "55s"                   # an unused connection is closed
 max_idle = 256                         # unused connections kept, a server
 max_connections = 0                    # a server; 0: no limit. Beyond it: 503
+protocol = "http/1.1"                  # or "h2", "auto" (both need tls), "h2c"
+# max_streams = 100                    # with HTTP/2: requests at a time on a connection
+max_connection_requests = 0            # then a connection is used no more; 0: no limit
+max_connection_age = "0s"              # the same
 retries = 1                            # of idempotent requests that got no answer
 send_proxy = "off"                     # or "v1", "v2": a PROXY header first
 # TLS with the servers (docs/recipes/tls-to-backends.md); needs tls = true:
@@ -249,7 +253,8 @@ header_names = ["SOAPAction"]          # spelled just so
 [route.canary]                         # of the route above
 pool = "static"
 percent = 5
-sticky_cookie = "side"                 # or sticky_header = "X-User-ID"
+sticky_cookie = "side"                 # keeps clients on their side; or:
+# sticky_header = "X-User-ID"
 cookie_lifetime = "1d"
 override_header = "X-Canary"           # "always" or "never"
 rollback_errors = 10                   # of a hundred

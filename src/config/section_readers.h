@@ -37,6 +37,9 @@ void read_route_clients(Table& t, route::RouteSettings& s);
 void read_client_certificate_fields(Table& t, http::ClientCertificateFields& s);
 void read_backend_tls(Table& t, upstream::PoolSettings& s);
 
+// section_protocol.cc
+void read_protocol(Table& t, upstream::PoolSettings& s);
+
 // section_servers.cc
 void read_servers(Table& t, upstream::PoolSettings& s);
 

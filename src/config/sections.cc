@@ -86,6 +86,7 @@ void read_pool(Table& t, upstream::PoolSettings& s) {
   t.choice<uint8_t>("send_proxy", s.send_proxy, {{"off", 0}, {"v1", 1}, {"v2", 2}});
   read_pool_forward(t, s);
   read_backend_tls(t, s);
+  read_protocol(t, s);
   read_standing(t, s);
   read_discovery(t, s);
 }

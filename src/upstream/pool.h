@@ -88,14 +88,12 @@ class Backends {
                                   std::shared_ptr<const Members> members = nullptr);
   // In every snapshot of this worker that has a pool of that name.
   void set_members(std::string_view pool, const std::shared_ptr<const Members>& members);
-  // A client's connection ended: backend connections that knew its user are closed.
-  void forget_client(uint64_t connection) {
-    if (!pins_.empty()) pins_.forget_client(connection);
-  }
   // Closes the kept connections of servers that no pool names any more.
   void forget_unused();
   // The client connection has ended: backend connections that knew its user are closed.
-  void forget_client(uint64_t client) { pins_.forget_client(client); }
+  void forget_client(uint64_t client) {
+    if (!pins_.empty()) pins_.forget_client(client);
+  }
   void close_idle();
   void close_all();
 

@@ -6,6 +6,7 @@
 #include "crypto/backend_tls.h"
 #include "upstream/validate_standing.h"
 #include "upstream/validate_balance.h"
+#include "upstream/validate_protocol.h"
 
 namespace pqedge::upstream {
 namespace {
@@ -72,6 +73,7 @@ Problems validate(const std::vector<PoolSettings>& pools) {
     }
     check_servers(pool, i, out);
     check_balance(pool, base, out);
+    check_protocol(pool, base, out);
     check_duration(out, base + ".connect_timeout", pool.connect_timeout, kMillisecond, kDay);
     check_duration(out, base + ".response_timeout", pool.response_timeout, kMillisecond, kDay);
     check_duration(out, base + ".read_timeout", pool.read_timeout, kMillisecond, kDay);
