@@ -48,6 +48,7 @@ void Exchange::begin(http::ServerStream& stream, const ListenerView& listener) {
 }
 
 void Exchange::clear() {
+  tunnel_.reset();
   drop_attempts();
   first_.clear();
   second_.reset();
@@ -93,10 +94,12 @@ void Exchange::run_steps() {
 void Exchange::on_body(Slice bytes) {
   const size_t n = bytes.size;
   request_body_ += n;
+  if (tunnel_ != nullptr) return tunnel_->from_client(std::move(bytes));
   if (dropping_body_) {
     stream_->consumed(n);
     return;
   }
+  if (asks_for_tunnel()) return pending_.push(std::move(bytes));  // no credit: at most the window
   if (request_body_ > plan_->max_body) {
     stream_->consumed(n);
     drop_attempts();
@@ -127,8 +130,10 @@ void Exchange::on_body(Slice bytes) {
 }
 
 void Exchange::on_end() {
+  if (tunnel_ != nullptr) return tunnel_->client_ended();
   if (request_ended_) return;
   request_ended_ = true;
+  if (asks_for_tunnel()) return;
   http::strip_trailers(request_->trailers, snapshot().settings.identity);
   if (plan_->shape != nullptr) plan_->shape->request.strip_trailers(request_->trailers);
   if (dropping_body_) return;
@@ -179,6 +184,7 @@ void Exchange::credit_request() {
 }
 
 void Exchange::on_attempt_writable(Attempt& attempt) {
+  if (tunnel_ != nullptr) return tunnel_->server_writable();
   credit_request();
   if (!response_started_) attempt.expect(target_->response_timeout);
 }
@@ -209,6 +215,7 @@ void Exchange::credit_response() {
 }
 
 void Exchange::on_writable() {
+  if (tunnel_ != nullptr) return tunnel_->client_writable();
   if (attempt_->stream() == nullptr || response_uncredited_ == 0) return;
   attempt_->expect(target_->read_timeout);
   credit_response();
@@ -220,7 +227,7 @@ void Exchange::fail_after_start(std::string_view reason, bool by_client) {
   record(reason);
   http::ServerStream& stream = *stream_;
   retire();
-  stream.reset(http::Abort::internal_error);
+  stream.reset(tunnel_ == nullptr ? http::Abort::internal_error : http::Abort::connection_lost);
 }
 
 void Exchange::on_finished() {

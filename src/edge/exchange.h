@@ -22,6 +22,7 @@
 #include "edge/body_store.h"
 #include "edge/retry.h"
 #include "edge/snapshot.h"
+#include "edge/tunnel.h"
 #include "http/rules.h"
 #include "http/stream.h"
 #include "net/loop.h"
@@ -38,7 +39,8 @@ struct HandshakeTag;
 class Exchange final : public ListNode<Exchange>,
                        public ListNode<HandshakeTag>,
                        public http::ServerStreamHandler,
-                       private AttemptOwner {
+                       private AttemptOwner,
+                       private TunnelOwner {
  public:
   explicit Exchange(Worker& worker);
 
@@ -58,7 +60,9 @@ class Exchange final : public ListNode<Exchange>,
   http::Identity& identity() { return identity_; }
 
   void match() {
-    plan_ = &snapshot().plan_for({*request_, identity_.client_ip});
+    plan_ = request_->method == http::Method::connect
+                ? &snapshot().plan_for_connect({*request_, identity_.client_ip})
+                : &snapshot().plan_for({*request_, identity_.client_ip});
     target_ = &plan_->target;
   }
   // Another place than the route's own, for this exchange (a canary). Before forward().
@@ -115,6 +119,9 @@ class Exchange final : public ListNode<Exchange>,
   uint64_t attempt_client() const override;
   bool attempt_authenticates() const override;
   upstream::Purpose attempt_purpose() const override;
+  // TunnelOwner (exchange_tunnel.cc)
+  void on_tunnel_silent() override;
+  void on_tunnel_server_done() override;
 
   void run_steps();
   // Trying (try.cc).
@@ -155,6 +162,8 @@ class Exchange final : public ListNode<Exchange>,
   void end_held(Attempt& attempt);
   void credit_response();
   void finish_backend();
+  bool take_tunnel_answer(Attempt& attempt);
+  void begin_tunnel(Attempt& attempt);
   void fail_after_start(std::string_view reason, bool by_client = false);
   void record(std::string_view end);
   void retire();
@@ -181,6 +190,7 @@ class Exchange final : public ListNode<Exchange>,
   BodyStore pending_;              // of the request's body: no server has had it
   BodyStore kept_;                 // what a server has had, to be sent again
   BodyStore held_;                 // of the answer's body: the client has not had it
+  std::unique_ptr<Tunnel> tunnel_;  // once the answer has begun one
   Shadow* shadow_ = nullptr;       // takes a copy of the body as it comes
   uint64_t request_body_ = 0;      // bytes received
   size_t credited_ahead_ = 0;      // of pending_, from its front

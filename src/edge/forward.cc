@@ -56,6 +56,11 @@ upstream::Purpose Exchange::attempt_purpose() const {
 // ---- the request ---------------------------------------------------------------------------------
 
 void Exchange::on_attempt_ready(Attempt& attempt) {
+  if (asks_for_tunnel()) {
+    attempt.stream()->send_request_head(*request_, true);
+    attempt.expect(target_->response_timeout);
+    return;
+  }
   const bool whole = request_ended_ && pending_.empty() && kept_.empty() &&
                      request_->trailers.empty();
   const bool end = whole && (request_->body == http::BodyKind::none ||
@@ -161,6 +166,7 @@ void Exchange::on_attempt_head(Attempt& attempt, bool end) {
     answer(502, ok.error().reason);
     return;
   }
+  if (asks_for_tunnel() && take_tunnel_answer(attempt)) return;
   if (target_->retry.on.takes(attempt.response().status) && again_after_status(attempt, end)) {
     return;
   }
@@ -221,6 +227,7 @@ void Exchange::start_answer(Attempt& attempt, bool end) {
 }
 
 void Exchange::on_attempt_body(Attempt& attempt, Slice bytes) {
+  if (tunnel_ != nullptr) return tunnel_->from_server(std::move(bytes));
   if (holding_) return hold_body(attempt, std::move(bytes));
   response_uncredited_ += bytes.size;
   stream_->send_body(std::move(bytes));
@@ -230,6 +237,7 @@ void Exchange::on_attempt_body(Attempt& attempt, Slice bytes) {
 }
 
 void Exchange::on_attempt_end(Attempt& attempt) {
+  if (tunnel_ != nullptr) return tunnel_->server_ended();
   if (response_done_) return;
   http::Response& response = attempt.response();
   http::strip_trailers(response.trailers);
@@ -242,7 +250,7 @@ void Exchange::on_attempt_end(Attempt& attempt) {
 void Exchange::finish_backend() {
   response_done_ = true;
   if (deadline_timer_.armed()) deadline_timer_.disarm();
-  attempt_->finish(request_ended_);
+  attempt_->finish(request_ended_ || asks_for_tunnel());
   stop_request_body();
 }
 

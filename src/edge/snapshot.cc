@@ -23,6 +23,14 @@ size_t pool_index(const std::vector<upstream::PoolSettings>& pools, const std::s
   return it == pools.end() ? SIZE_MAX : static_cast<size_t>(it - pools.begin());
 }
 
+// Extended CONNECT is offered where a route can map it.
+bool takes_upgrades(const Settings& settings) {
+  return std::ranges::any_of(settings.routes, [](const route::RouteSettings& r) {
+    return !r.pool.empty() && r.tunnel.connect.empty() &&
+           (r.tunnel.websocket || !r.tunnel.upgrades.empty());
+  });
+}
+
 bool wants_tls(const Settings& settings) {
   return std::ranges::any_of(settings.listeners, &ListenerSettings::tls);
 }
@@ -36,6 +44,7 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
   s->settings = std::move(settings);
   s->settings.quic.qlog_directory = s->settings.debug.qlog_dir;
   s->settings.quic.qlog_client = s->settings.debug.client;
+  s->settings.limits.connect_protocol = takes_upgrades(s->settings);
   s->limits = std::make_shared<const http::Limits>(s->settings.limits);
   if (wants_tls(s->settings)) {
     // With ACME there may be none in files.
@@ -61,6 +70,7 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
     plan.name = r.name;
     plan.settings = &r;
     plan.steps = compile_steps(r);
+    if (!r.tunnel.connect.empty()) s->connects_.push_back(static_cast<uint32_t>(i));
     plan.max_body = std::min(r.max_body, s->settings.limits.max_body);
     if (!r.pool.empty()) {
       plan.pool = pool_index(s->settings.pools, r.pool);
@@ -143,6 +153,19 @@ Result<void> Snapshot::load_tls() {
 const RoutePlan& Snapshot::plan_for(const route::Subject& subject) const {
   const route::Route* route = table_->match(subject);
   return route == nullptr ? no_route_ : plans_[route->index];
+}
+
+const RoutePlan& Snapshot::plan_for_connect(const route::Subject& subject) const {
+  std::string_view host = subject.request.host;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  for (const uint32_t index : connects_) {
+    const route::Route& route = table_->routes()[index];
+    if (!route.conditions.hold(subject)) continue;
+    for (const route::ConnectTarget& target : route.settings.tunnel.connect) {
+      if (route::is_target(target, host, subject.request.port)) return plans_[index];
+    }
+  }
+  return no_route_;
 }
 
 WorkerSnapshot::WorkerSnapshot(std::shared_ptr<const Snapshot> shared,

@@ -51,6 +51,9 @@ class Snapshot {
   std::vector<std::shared_ptr<const crypto::BackendTls>> backend_tls;  // by pool; null: no TLS
   const RoutePlan& plan_for(const route::Subject& subject) const;
   const RoutePlan& no_route() const { return no_route_; }
+  // Of CONNECT, whose target is the request's host and port: the first in the file that takes it.
+  const RoutePlan& plan_for_connect(const route::Subject& subject) const;
+  bool serves_connect() const { return !connects_.empty(); }
   std::unique_ptr<const content::ErrorPages> error_pages;
 
   // The canaries of all routes, for the control socket.
@@ -64,6 +67,7 @@ class Snapshot {
   Result<void> load_shapes(const Snapshot* earlier);
   std::unique_ptr<const route::Table> table_;
   std::vector<RoutePlan> plans_;  // by route index
+  std::vector<uint32_t> connects_;  // indices of the routes that take CONNECT
   RoutePlan no_route_;
 };
 

@@ -8,6 +8,7 @@
 #include "edge/client_steps.h"
 #include "edge/exchange.h"
 #include "edge/listener_view.h"
+#include "edge/tunnel_steps.h"
 #include "edge/worker.h"
 
 namespace pqedge::edge {
@@ -30,10 +31,6 @@ Verdict frame(Exchange& x) {
 
 Verdict method(Exchange& x) {
   switch (x.request().method) {
-    case http::Method::connect:
-      // No route allows tunnels (RFC 9110 9.3.6).
-      x.answer(501, "CONNECT is not served");
-      return Verdict::answered;
     case http::Method::trace: {
       // It would send credentials back to scripts.
       Exchange::Fixed fixed{.status = 405, .body = "405 Method Not Allowed\n", .allow = kMethods};
@@ -51,6 +48,7 @@ Verdict canonicalise(Exchange& x) {
 
 // RFC 9110 7.4: a connection that is secured serves https only, a plain one http only.
 Verdict scheme(Exchange& x) {
+  if (x.request().method == http::Method::connect) return Verdict::next;  // it has none
   if (x.request().scheme != (x.facts().secure() ? "https" : "http")) {
     x.answer(421, "the scheme is not the connection's");
     return Verdict::answered;
@@ -127,7 +125,8 @@ const EarlyRequestCounters early_requests;
 // request without a body is acted on at once; any other waits for that, and is no risk then.
 Verdict early_data(Exchange& x) {
   if (!x.facts().handshake_pending) return Verdict::next;
-  if (http::is_safe(x.request().method) && x.request().body == http::BodyKind::none) {
+  if (http::is_safe(x.request().method) && x.request().body == http::BodyKind::none &&
+      x.request().upgrade.empty()) {
     early_requests.used.add();
     x.note_early_data();
     return Verdict::next;
@@ -184,6 +183,7 @@ constexpr std::array kBeforeRoute = {
     Step{"listener redirect", listener_redirect},
     Step{"early data", early_data},
     Step{"match", match},
+    Step{"tunnel", check_tunnel},
     Step{"TLS policy of the host", check_tls_policy},
 };
 

@@ -9,6 +9,7 @@
 #include "net/address.h"
 #include "route/forward_settings.h"
 #include "route/shape_settings.h"
+#include "route/tunnel_settings.h"
 
 namespace pqedge::route {
 
@@ -57,6 +58,7 @@ struct RouteSettings {
   }
 
   ForwardSettings forward;         // to the pool
+  TunnelSettings tunnel;
 
   uint64_t max_body = UINT64_MAX;  // request body bytes; the smaller of it and the global limit
   uint32_t max_head = 0;           // as http::Limits::max_head: 431 beyond; 0: the global one alone
