@@ -31,6 +31,7 @@ ClientConnection::ClientConnection(Worker& worker, std::shared_ptr<const Listene
 
 ClientConnection::~ClientConnection() {
   kOpen.subtract();
+  worker_.forget_client(facts_.id);
   worker_.remove_connection(*this);
 }
 
@@ -133,8 +134,10 @@ void ClientConnection::arm_handshake_timer() {
 
 ClientConnection& ClientConnection::adopt(Worker& worker,
                                           std::shared_ptr<const ListenerView> listener,
-                                          std::unique_ptr<http::ServerConnection> codec) {
+                                          std::unique_ptr<http::ServerConnection> codec,
+                                          uint64_t id) {
   auto* c = new ClientConnection(worker, std::move(listener));
+  c->facts_.id = id;
   c->codec_ = std::move(codec);
   if (worker.draining()) c->codec_->drain(worker.linger());
   return *c;

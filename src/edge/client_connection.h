@@ -31,7 +31,7 @@ class ClientConnection final : public ListNode<ClientConnection>,
                      const net::Address& peer);
   // An HTTP/3 connection whose handshake is done.
   static ClientConnection& adopt(Worker& worker, std::shared_ptr<const ListenerView> listener,
-                                 std::unique_ptr<http::ServerConnection> codec);
+                                 std::unique_ptr<http::ServerConnection> codec, uint64_t id);
   ~ClientConnection();
 
   void drain(Nanos linger);

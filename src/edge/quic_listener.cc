@@ -7,16 +7,18 @@ namespace pqedge::edge {
 
 Result<std::unique_ptr<QuicListener>> QuicListener::create(Worker& worker,
                                                            std::shared_ptr<const ListenerView> view,
-                                                           net::UdpSocket socket) {
+                                                           net::UdpSocket socket, bool reading) {
   std::unique_ptr<QuicListener> l(new QuicListener(worker, std::move(view)));
   const SnapshotRef snapshot = worker.snapshot();
   http3::Listener::Options options;
+  l->fd_ = socket.fd.get();
   options.socket = std::move(socket);
   options.local = l->view_->address;
   options.self = worker.owner();
   options.keys = worker.shared().quic_keys;
   options.settings = snapshot->shared().settings.quic;
   options.limits = snapshot->shared().limits;
+  options.reading = reading;
   auto listener =
       http3::Listener::create(worker.loop(), std::move(options), snapshot->contexts(), *l);
   if (!listener) return std::unexpected(listener.error());
@@ -52,8 +54,8 @@ http3::Acceptor::Verdict QuicListener::admit(const net::Address&) {
 }
 
 http::ServerConnectionHandler& QuicListener::on_http3_connection(
-    std::unique_ptr<http::ServerConnection> connection, const net::ConnectionFacts&) {
-  return ClientConnection::adopt(worker_, view_, std::move(connection));
+    std::unique_ptr<http::ServerConnection> connection, const net::ConnectionFacts& facts) {
+  return ClientConnection::adopt(worker_, view_, std::move(connection), facts.id);
 }
 
 void QuicListener::on_handshake_confirmed() { worker_.handshake_confirmed(); }
@@ -62,6 +64,12 @@ bool QuicListener::is_live(const quic::Owner& owner) { return worker_.is_here(ow
 
 void QuicListener::hand_over(const quic::Owner& owner, const quic::ReceivedDatagram& datagram) {
   worker_.hand_over(owner, view_->address, datagram);
+}
+
+bool QuicListener::has_predecessor() { return worker_.neighbours().may_ask(); }
+
+bool QuicListener::ask_predecessor(const quic::ReceivedDatagram& datagram) {
+  return worker_.neighbours().ask(view_->address, datagram);
 }
 
 }  // namespace pqedge::edge

@@ -13,6 +13,8 @@
 #include "edge/challenge_answers.h"
 #include "edge/client_connection.h"
 #include "edge/exchange.h"
+#include "edge/handover.h"
+#include "edge/neighbours.h"
 #include "edge/quic_listener.h"
 #include "edge/shadow.h"
 #include "edge/snapshot.h"
@@ -33,6 +35,9 @@ struct Shared {
   uint16_t generation = 0;
   std::atomic<uint32_t> connections{0};  // of clients
   std::atomic<uint32_t> max_connections{0};
+  std::atomic<uint32_t> predecessors{0};  // workers of the process before that are still there
+  // Workers with QUIC handshakes under way while another process takes over.
+  std::atomic<uint32_t> unsettled{0};
   std::unique_ptr<record::AccessLog> access_log;
   std::vector<std::unique_ptr<Worker>> workers;  // fixed once they run
 };
@@ -43,6 +48,7 @@ struct ListenerPlan {
     std::shared_ptr<const ListenerView> view;
     net::Fd tcp;
     net::UdpSocket udp;
+    bool read_udp = true;  // false: the process before reads it until begin_reading()
   };
   std::vector<Entry> entries;
 };
@@ -67,6 +73,16 @@ class Worker {
   void drain(Nanos linger);
   void close_connections();
   size_t connections() const { return connection_count_; }
+
+  // For an upgrade (worker_upgrade.cc). Copies of the descriptors that it listens on.
+  Result<void> add_sockets_to(std::vector<PassedSocket>& out) const;
+  // Of these addresses another process reads the UDP sockets from now on.
+  void stop_reading(const std::vector<std::string>& udp);
+  Result<void> begin_reading();
+  Neighbours& neighbours() { return neighbours_; }
+  QuicListener* quic_listener(const net::Address& address) const;  // null: none of that address
+  // No client uses an ID of its own making any more, and nothing is passed on.
+  bool quic_is_settled() const;
   void receive_handed_over(const net::Address& listener, const quic::ReceivedDatagram& datagram);
 
   // ACME's, while there are any.
@@ -96,11 +112,14 @@ class Worker {
   bool may_open_connection() const;
   void add_connection(ClientConnection& connection);
   void remove_connection(ClientConnection& connection);
+  // What knows the user of a client's connection (upstream/pins.h) goes with it.
+  void forget_client(uint64_t connection) { backends_.forget_client(connection); }
   uint64_t next_connection_id() { return (uint64_t{index_} << 48) | ++connection_ids_; }
   void warn_out_of_descriptors(int code);
-  // Whether a connection's owner is a worker of this process.
+  // Whether a connection's owner is a worker of this process, or of the one before.
   bool is_here(const quic::Owner& owner) const {
-    return owner.generation == shared_.generation && owner.worker < shared_.workers.size();
+    return (owner.generation == shared_.generation && owner.worker < shared_.workers.size()) ||
+           neighbours_.is_of_predecessor(owner);
   }
   void hand_over(const quic::Owner& owner, const net::Address& listener,
                  const quic::ReceivedDatagram& datagram);
@@ -133,6 +152,7 @@ class Worker {
   IntrusiveList<Exchange, HandshakeTag> waiting_;  // of active_
   net::Deferred resume_waiting_;
 
+  Neighbours neighbours_;
   std::atomic<uint32_t> handed_over_waiting_{0};
   Nanos last_descriptor_warning_ = 0;
   bool draining_ = false;

@@ -80,8 +80,10 @@ void Endpoint::update(std::shared_ptr<crypto::ServerContexts> contexts, const Se
 }
 
 uint64_t Endpoint::next_connection_id() {
-  // The highest bit is for QUIC: connections over TCP are numbered elsewhere.
-  return uint64_t{1} << 63 | uint64_t{options_.self.worker} << 48 | ++made_;
+  // The highest bit is for QUIC: connections over TCP are numbered elsewhere. A worker has an
+  // endpoint for each of its listeners.
+  static thread_local uint64_t made = 0;
+  return uint64_t{1} << 63 | uint64_t{options_.self.worker} << 48 | ++made;
 }
 
 // ---- what comes ---------------------------------------------------------------------------------

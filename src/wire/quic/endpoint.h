@@ -143,7 +143,6 @@ class Endpoint final : public net::EventSource {
   size_t half_open_ = 0;
   Nanos retry_until_ = 0;  // asked of newcomers without a token until then, under load
   size_t ended_ = 0;  // in connections_, closing or draining
-  uint64_t made_ = 0;
   DatagramFilter* filter_ = nullptr;
   bool accepting_ = true;
   bool reading_ = false;
