@@ -48,7 +48,9 @@ void Connection::add(Lease& lease, bool reused) {
   lease.server_ = backend_->state_;
   lease.reused_ = reused;
   lease.connect_time_ = 0;
-  backend_->state_->active.fetch_add(1, std::memory_order_relaxed);
+  if (!std::exchange(lease.counted_, false)) {
+    backend_->state_->active.fetch_add(1, std::memory_order_relaxed);
+  }
   if (state_ != State::connecting) serve(lease, reused);
 }
 

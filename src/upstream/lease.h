@@ -91,6 +91,9 @@ class Lease final : public ListNode<Lease> {
 
   // The right to be at server(), from ServerState::enter(); report() at the request's end takes it.
   Ticket& ticket() { return ticket_; }
+  // For who chooses servers: the request is in ServerState::active of the next one already, since
+  // its place there was limited and had to be taken.
+  void set_counted(bool counted) { counted_ = counted; }
 
   // An answer (its first byte, its next byte) must come within `timeout`, or on_backend_timeout().
   void expect(Nanos timeout);
@@ -124,6 +127,7 @@ class Lease final : public ListNode<Lease> {
   crypto::BackendTlsFacts tls_;
   Nanos connect_time_ = 0;
   bool reused_ = false;
+  bool counted_ = false;
   Ticket ticket_;
   net::Timer timer_;
 };

@@ -16,7 +16,7 @@ struct Pool::Place final : RoomWatcher {
   Place(Pool& p, std::shared_ptr<Backend> b) : pool(p), backend(std::move(b)) {
     if (pool.room_ != nullptr) backend->watch_room(*this);
   }
-  void on_backend_room(Backend&) override { pool.room_->note_room(); }
+  void on_backend_room(Backend& b) override { pool.on_room(b); }
 
   Pool& pool;
   const std::shared_ptr<Backend> backend;
@@ -35,7 +35,10 @@ Pool::Pool(Backends& backends, const PoolSettings& settings,
   if (settings.affinity.kind == Kind::client_ip || settings.affinity.kind == Kind::header) {
     ties_ = state_->ties(settings.affinity_entries);
   }
-  if (settings.queue != 0) room_ = std::make_unique<WaitingRoom>(owner_.loop_, state_->queue);
+  if (settings.queue != 0) {
+    room_ = std::make_unique<WaitingRoom>(owner_.loop_, state_->queue, *this,
+                                          settings.max_connections != 0);
+  }
   set_members(std::move(members));
 }
 
@@ -118,12 +121,36 @@ size_t Pool::claim(size_t candidate, const Choice& choice) {
 
 // On `yes` the requester was called, or will be: nothing of this call is valid any more.
 Pool::Taken Pool::take(size_t at, Lease& lease, bool fresh) {
-  if (balancer_.is_full(at)) return Taken::full;
   Backend& backend = *places_[at]->backend;
-  if (!backend.state().enter(owner_.loop_.now(), lease.ticket())) return Taken::no;
-  if (backend.acquire(lease, fresh)) return Taken::yes;
-  backend.state().leave(lease.ticket());
+  ServerState& server = backend.state();
+  if (!server.enter(owner_.loop_.now(), lease.ticket())) return Taken::no;
+  if (take_place(server, lease)) {
+    if (backend.acquire(lease, fresh)) return Taken::yes;
+    give_back_place(server, lease);
+  }
+  server.leave(lease.ticket());
   return Taken::full;
+}
+
+// Taken before the connection is looked for: workers that choose at the same moment do not exceed the
+// maximum.
+bool Pool::take_place(ServerState& server, Lease& lease) {
+  const uint32_t most = settings_->max_requests;
+  if (most == 0) return true;
+  uint32_t active = server.active.load(std::memory_order_relaxed);
+  while (active < most) {
+    if (server.active.compare_exchange_weak(active, active + 1, std::memory_order_relaxed)) {
+      lease.set_counted(true);
+      return true;
+    }
+  }
+  return false;
+}
+
+void Pool::give_back_place(ServerState& server, Lease& lease) {
+  if (settings_->max_requests == 0) return;
+  lease.set_counted(false);
+  server.active.fetch_sub(1, std::memory_order_relaxed);
 }
 
 Pool::Taken Pool::try_acquire(Lease& lease, const Choice& choice, bool fresh) {
@@ -172,13 +199,34 @@ void Pool::acquire(net::Loop&, Lease& lease, Requester& requester, const Choice&
     requester.on_backend_failed(Failure::no_capacity, "every server is at its maximum");
     return;
   }
-  if (room_->wait(*this, lease, choice, fresh, settings_->queue, settings_->queue_timeout)) return;
+  if (room_->wait(lease, choice, fresh, settings_->queue, settings_->queue_timeout)) return;
   requester.on_backend_failed(Failure::no_capacity,
                               "every server is at its maximum, and the queue is full");
 }
 
 bool Pool::serve_waiter(Lease& lease, const Choice& choice, bool fresh) {
   return try_acquire(lease, choice, fresh) == Taken::yes;
+}
+
+// An unused connection here is no room for who waits on another worker: it may open one of its own
+// once this one is closed.
+void Pool::on_room(Backend& backend) {
+  if (!room_->occupied()) return;
+  if (settings_->max_connections != 0 && backend.idle() > 0 && room_->is_for_another()) {
+    backend.close_idle();
+  }
+  room_->note_room();
+}
+
+void Pool::give_up_idle() {
+  if (!room_->occupied()) return;
+  for (const auto& place : places_) {
+    const ServerState& s = place->backend->state();
+    const uint32_t most = settings_->max_connections;
+    if (most != 0 && s.connections.load(std::memory_order_relaxed) >= most) {
+      place->backend->close_idle();
+    }
+  }
 }
 
 // ---- Backends ------------------------------------------------------------------------------------

@@ -56,12 +56,16 @@ class Pool final : public ListNode<Pool>, private QueueUser {
   enum class Taken : uint8_t { yes, full, no };
   Taken try_acquire(Lease& lease, const Choice& choice, bool fresh);
   Taken take(size_t at, Lease& lease, bool fresh);
+  bool take_place(ServerState& server, Lease& lease);
+  void give_back_place(ServerState& server, Lease& lease);
   bool may_take_tied(size_t at, const Choice& choice) const;
   // Ties the client to a candidate, or hears of another member that it is tied to.
   size_t claim(size_t candidate, const Choice& choice);
   Nanos tie_ttl() const;
   // QueueUser
   bool serve_waiter(Lease& lease, const Choice& choice, bool fresh) override;
+  void give_up_idle() override;
+  void on_room(Backend& backend);
 
   Backends& owner_;
   const PoolSettings* settings_;  // lives in the snapshot that owns this pool's worker view

@@ -22,14 +22,8 @@ struct WaitingRoom::Link {
 
 // ---- Waiter --------------------------------------------------------------------------------------
 
-Waiter::Waiter(WaitingRoom& room, QueueUser& user, Lease& lease, const Choice& choice, bool fresh,
-               Nanos deadline)
-    : room_(room),
-      user_(user),
-      lease_(lease),
-      choice_(choice),
-      deadline_(deadline),
-      fresh_(fresh) {
+Waiter::Waiter(WaitingRoom& room, Lease& lease, const Choice& choice, bool fresh, Nanos deadline)
+    : room_(room), lease_(lease), choice_(choice), deadline_(deadline), fresh_(fresh) {
   lease_.wait_in(*this);
 }
 
@@ -75,7 +69,7 @@ bool Queue::remove(Waiter& waiter) {
   return waiter.called_;
 }
 
-void Queue::call(WaitingRoom& from, bool look) {
+void Queue::call(WaitingRoom& from) {
   std::shared_ptr<WaitingRoom::Link> link;
   net::Loop* loop = nullptr;
   {
@@ -86,7 +80,6 @@ void Queue::call(WaitingRoom& from, bool look) {
     }
     Waiter& first = line_.pop_front();
     first.called_ = true;
-    first.looks_ = look;
     loop = &first.room_.loop_;
     if (loop == &from.loop_) {
       loop->defer(first.room_.serve_);
@@ -97,6 +90,16 @@ void Queue::call(WaitingRoom& from, bool look) {
   loop->post([link] {
     if (link->room != nullptr) link->room->serve_called();
   });
+}
+
+void Queue::ask_for_connections(WaitingRoom& from) {
+  const std::lock_guard lock(mutex_);
+  for (WaitingRoom* room : rooms_) {
+    if (&room->loop_ == &from.loop_) continue;
+    room->loop_.post([link = room->link_] {
+      if (link->room != nullptr) link->room->user_.give_up_idle();
+    });
+  }
 }
 
 bool Queue::is_called(const Waiter& waiter) {
@@ -124,14 +127,23 @@ void Queue::insert(Waiter& waiter) {
 
 // ---- WaitingRoom ---------------------------------------------------------------------------------
 
-WaitingRoom::WaitingRoom(net::Loop& loop, Queue& queue)
+WaitingRoom::WaitingRoom(net::Loop& loop, Queue& queue, QueueUser& user, bool by_connections)
     : loop_(loop),
       queue_(queue),
+      user_(user),
+      by_connections_(by_connections),
       timer_([](void* self) { static_cast<WaitingRoom*>(self)->on_timer(); }, this),
       serve_([](void* self) { static_cast<WaitingRoom*>(self)->serve_called(); }, this),
-      link_(std::make_shared<Link>(this)) {}
+      link_(std::make_shared<Link>(this)) {
+  const std::lock_guard lock(queue_.mutex_);
+  queue_.rooms_.push_back(this);
+}
 
 WaitingRoom::~WaitingRoom() {
+  {
+    const std::lock_guard lock(queue_.mutex_);
+    std::erase(queue_.rooms_, this);
+  }
   link_->room = nullptr;
   while (!waiters_.empty()) {
     Waiter& w = waiters_.front();
@@ -140,19 +152,27 @@ WaitingRoom::~WaitingRoom() {
   }
 }
 
-bool WaitingRoom::wait(QueueUser& user, Lease& lease, const Choice& choice, bool fresh,
-                       uint32_t depth, Nanos timeout) {
+bool WaitingRoom::is_for_another() const {
+  const std::lock_guard lock(queue_.mutex_);
+  return !queue_.line_.empty() && &queue_.line_.front().room_.loop_ != &loop_;
+}
+
+bool WaitingRoom::wait(Lease& lease, const Choice& choice, bool fresh, uint32_t depth,
+                       Nanos timeout) {
   const bool first = queue_.empty();
   if (!queue_.enter(depth)) {
     queue_.count_.full.add();
     return false;
   }
-  auto* waiter = new Waiter(*this, user, lease, choice, fresh, loop_.now() + timeout);
+  auto* waiter = new Waiter(*this, lease, choice, fresh, loop_.now() + timeout);
   waiters_.push_back(*waiter);
   queue_.add(*waiter);
   look_again_by(waiter->deadline_);
   // Room that came after it was looked for and before anyone was seen to wait was told to nobody.
-  if (first) queue_.call(*this, false);
+  if (first) {
+    if (by_connections_) queue_.ask_for_connections(*this);
+    queue_.call(*this);
+  }
   return true;
 }
 
@@ -162,7 +182,7 @@ void WaitingRoom::remove(Waiter& waiter) {
   const bool called = queue_.remove(waiter);
   queue_.leave();
   delete &waiter;
-  if (called && !queue_.empty()) queue_.call(*this, false);
+  if (called && !queue_.empty()) queue_.call(*this);
 }
 
 void WaitingRoom::serve_called() {
@@ -173,7 +193,7 @@ void WaitingRoom::serve_called() {
     waiters_.for_each([&](Waiter& w) {
       if (queue_.is_called(w)) missed |= queue_.put_back(w);
     });
-    if (missed) queue_.call(*this, false);
+    if (missed) queue_.call(*this);
     return;
   }
 }
@@ -184,16 +204,15 @@ bool WaitingRoom::serve(Waiter& waiter) {
   lease.leave_place();
   static_cast<ListNode<Waiter>&>(waiter).unlink();
   // From here on the lease does not know of the waiter: it is ours.
-  if (!waiter.user_.serve_waiter(lease, waiter.choice_, waiter.fresh_)) {
+  if (!user_.serve_waiter(lease, waiter.choice_, waiter.fresh_)) {
     lease.wait_in(waiter);
     waiters_.push_front(waiter);
     return false;
   }
-  const bool look = waiter.looks_;
   queue_.remove(waiter);
   queue_.leave();
   delete &waiter;
-  if (look && !queue_.empty()) queue_.call(*this, true);  // there may be more
+  if (!queue_.empty()) queue_.call(*this);  // there may be room for more
   return true;
 }
 
@@ -218,7 +237,8 @@ void WaitingRoom::on_timer() {
   Nanos next = kNever;
   waiters_.for_each([&](Waiter& w) { next = std::min(next, w.deadline_); });
   look_again_by(next);
-  queue_.call(*this, true);
+  if (by_connections_) queue_.ask_for_connections(*this);
+  queue_.call(*this);
 }
 
 void WaitingRoom::look_again_by(Nanos deadline) {

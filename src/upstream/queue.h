@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/counters.h"
 #include "base/intrusive_list.h"
@@ -27,11 +28,13 @@ namespace pqedge::upstream {
 
 class WaitingRoom;
 
-// The worker's pool that put a request into the queue. It outlives the request.
+// A worker's pool.
 class QueueUser {
  public:
   // Tries to give the lease a server now. False: there is still no room; nothing was called.
   virtual bool serve_waiter(Lease& lease, const Choice& choice, bool fresh) = 0;
+  // Requests wait on another worker, perhaps for the want of connections: unused ones are closed.
+  virtual void give_up_idle() = 0;
 
  protected:
   ~QueueUser() = default;
@@ -42,8 +45,7 @@ class Waiter final : public ListNode<Waiter>,
                      public ListNode<class Queue>,
                      private WaitingPlace {
  public:
-  Waiter(WaitingRoom& room, QueueUser& user, Lease& lease, const Choice& choice, bool fresh,
-         Nanos deadline);
+  Waiter(WaitingRoom& room, Lease& lease, const Choice& choice, bool fresh, Nanos deadline);
 
  private:
   friend class Queue;
@@ -51,13 +53,11 @@ class Waiter final : public ListNode<Waiter>,
   void on_waiter_gone(Lease& lease) override;
 
   WaitingRoom& room_;
-  QueueUser& user_;
   Lease& lease_;
   const Choice choice_;
   const Nanos deadline_;
   uint64_t number_ = 0;
-  bool called_ = false;  // guarded by the queue's mutex, like the next
-  bool looks_ = false;   // called without a sign of room: when there was, the next one looks too
+  bool called_ = false;  // guarded by the queue's mutex
   const bool fresh_;
 };
 
@@ -77,9 +77,10 @@ class Queue {
   void add(Waiter& waiter);
   // It is out of the order. True: it had been called, and someone else may be in its place.
   bool remove(Waiter& waiter);
-  // Calls the first in line. `from` is the room of the calling thread; `look`: no room was seen, it
-  // is to look whether there is.
-  void call(WaitingRoom& from, bool look);
+  // Calls the first in line. `from` is the room of the calling thread.
+  void call(WaitingRoom& from);
+  // Has the other workers give up connections that they keep unused.
+  void ask_for_connections(WaitingRoom& from);
   bool is_called(const Waiter& waiter);
   // Puts one that was called back in its place. True: a call came meanwhile when nobody was in line.
   bool put_back(Waiter& waiter);
@@ -88,6 +89,7 @@ class Queue {
   std::atomic<uint32_t> waiting_{0};
   std::mutex mutex_;
   IntrusiveList<Waiter, Queue> line_;  // those who are not called, by number
+  std::vector<WaitingRoom*> rooms_;
   uint64_t last_number_ = 0;
   bool missed_ = false;  // a call found nobody in line
 
@@ -102,19 +104,22 @@ class Queue {
 // The waiting requests of one worker, for one pool. Lives on that worker, and longer than they.
 class WaitingRoom {
  public:
-  WaitingRoom(net::Loop& loop, Queue& queue);  // the queue outlives it
+  // They outlive it. `by_connections`: connections are limited, so that unused ones of other workers
+  // may be in the way.
+  WaitingRoom(net::Loop& loop, Queue& queue, QueueUser& user, bool by_connections);
   ~WaitingRoom();
 
   // Somebody waits, here or on another worker: who comes now is not to overtake.
   bool occupied() const { return !queue_.empty(); }
   // The lease waits, at most for `timeout`; then its requester hears Failure::no_capacity. False:
   // `depth` requests wait already.
-  bool wait(QueueUser& user, Lease& lease, const Choice& choice, bool fresh, uint32_t depth,
-            Nanos timeout);
-  // A server of this worker's has room.
+  bool wait(Lease& lease, const Choice& choice, bool fresh, uint32_t depth, Nanos timeout);
+  // A server of this worker's has room, for one or for more.
   void note_room() {
-    if (occupied()) queue_.call(*this, false);
+    if (occupied()) queue_.call(*this);
   }
+  // Whether the first in line waits on another worker.
+  bool is_for_another() const;
 
  private:
   friend class Queue;
@@ -128,6 +133,8 @@ class WaitingRoom {
 
   net::Loop& loop_;
   Queue& queue_;
+  QueueUser& user_;
+  const bool by_connections_;
   IntrusiveList<Waiter> waiters_;  // the oldest first: those who are called come before the others
   net::Timer timer_;
   net::Deferred serve_;

@@ -31,14 +31,14 @@ class Client final : public Requester {
 class Places final : public QueueUser {
  public:
   bool serve_waiter(Lease& lease, const Choice&, bool) override {
-    ++tries;
     if (free == 0) return false;
     --free;
     served.push_back(&lease);
     return true;
   }
+  void give_up_idle() override { ++asked; }
   int free = 0;
-  int tries = 0;
+  int asked = 0;
   std::vector<Lease*> served;
 };
 
@@ -48,13 +48,13 @@ class Waiting : public ::testing::Test {
   std::unique_ptr<net::Loop> loop_a_ = std::move(*net::Loop::create());
   std::unique_ptr<net::Loop> loop_b_ = std::move(*net::Loop::create());
   Queue queue_{"queue-test"};
-  WaitingRoom a_{*loop_a_, queue_};
-  WaitingRoom b_{*loop_b_, queue_};
   Places pool_;
+  WaitingRoom a_{*loop_a_, queue_, pool_, true};
+  WaitingRoom b_{*loop_b_, queue_, pool_, true};
   Client one_, two_, three_;
 
   bool wait(WaitingRoom& room, Client& c, uint32_t depth = 10, Nanos timeout = 60 * kSecond) {
-    return room.wait(pool_, c.lease, {}, false, depth, timeout);
+    return room.wait(c.lease, {}, false, depth, timeout);
   }
   void turn() {
     loop_a_->run_once(0);
@@ -154,8 +154,14 @@ TEST_F(Waiting, RoomNobodyToldOfIsFound) {
   EXPECT_TRUE(soon([&] { return pool_.served.size() == 3; })) << "one look finds room for all";
 }
 
+TEST_F(Waiting, OtherWorkersAreAskedForTheirUnusedConnections) {
+  ASSERT_TRUE(wait(a_, one_));
+  turn();
+  EXPECT_EQ(pool_.asked, 1) << "b alone";
+}
+
 TEST_F(Waiting, ARoomMayGoWhileAMessageIsOnItsWay) {
-  auto room = std::make_unique<WaitingRoom>(*loop_b_, queue_);
+  auto room = std::make_unique<WaitingRoom>(*loop_b_, queue_, pool_, true);
   ASSERT_TRUE(wait(*room, one_));
   turn();
   a_.note_room();
