@@ -1,6 +1,7 @@
 #include "upstream/queue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pqedge::upstream {
 namespace {
