@@ -3,13 +3,13 @@
 
 import collections
 import itertools
-import signal
 import subprocess
 import threading
 
 import harness
 from balancing import Keep, Named, pool
 from load import Load
+from revocation import recipe
 
 
 class Balancing(harness.TestCase):
@@ -262,10 +262,9 @@ class Balancing(harness.TestCase):
         for http in harness.ALL_VERSIONS:
             held = self.background("/hold", http)
             harness.wait_for(lambda: b["a"].busy == 1, "it to arrive")
-            leaver = self.background("/hold/leaver", http)
+            # Its own time limit, since a killed curl would leave QUIC without a word.
+            self.background("/hold/leaver", http, "--max-time", "1")
             harness.wait_for(lambda: self.waiting() == 1, "the other to wait")
-            leaver.send_signal(signal.SIGTERM)
-            # curl over QUIC goes without a word where it is killed; this way it says goodbye.
             harness.wait_for(lambda: self.waiting() == 0, "the queue to be empty")
             b["a"].let_go()
             self.assertEqual(held.communicate(timeout=harness.WAIT)[0], b"200")
@@ -348,6 +347,40 @@ class Balancing(harness.TestCase):
         for http in harness.ALL_VERSIONS:
             self.assertEqual(set(self.names(6, http=http)), {"b"})
             self.assertEqual(set(self.names(3, "-b", cookies["a"], http=http)), {"a"})
+
+    # ---- the recipes ----
+
+    def test_sticky_sessions_as_the_recipe_says(self):
+        b = self.named("abcdef")
+        at = {n: s.address for n, s in b.items()}
+        blocks = recipe("sticky-sessions", {
+            "10.0.0.7:9000": at["a"], "10.0.0.8:9000": at["b"], "10.0.0.7:9100": at["c"],
+            "10.0.0.8:9100": at["d"], "10.0.0.7:9200": at["e"], "10.0.0.8:9200": at["f"]})
+        self.assertEqual(len(blocks), 3)
+        self.proxy = self.edge("".join(blocks), workers=2)
+        for http in harness.ALL_VERSIONS:
+            _, fields, body = self.proxy.get("/", http=http)
+            value = fields["set-cookie"][0].split(";")[0]
+            self.assertRegex(value, "^srv=")
+            self.assertEqual(set(self.names(5, "-b", value, http=http)), {body.decode().strip()})
+            for path, field in (("/api/", "x-session: 9"), ("/carts/", "cookie: sid=9")):
+                names = {self.proxy.get(path, "-H", field, http=http)[2] for _ in range(4)}
+                self.assertEqual(len(names), 1, path)
+
+    def test_failover_as_the_recipe_says(self):
+        b = self.named("abcdef")
+        at = {n: s.address for n, s in b.items()}
+        blocks = recipe("failover", {
+            "10.0.0.7:9000": at["a"], "10.0.0.8:9000": at["b"], "10.1.0.7:9000": at["c"],
+            "10.2.0.7:9000": at["d"], "10.0.0.7:9100": at["e"], "10.0.0.8:9100": at["f"]})
+        self.assertEqual(len(blocks), 2)
+        self.proxy = self.edge("".join(blocks), workers=2)
+        for gone, left in (("", {"a", "b"}), ("a", {"b"}), ("b", {"c"}), ("c", {"d"})):
+            if gone:
+                b[gone].stop()
+            for http in harness.ALL_VERSIONS:
+                self.assertLessEqual(set(self.names(6, http=http)), left)
+        self.assertIn(self.proxy.get("/reports/")[2], (b"e\n", b"f\n"))
 
     # ---- configuration ----
 
