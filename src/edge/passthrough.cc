@@ -25,10 +25,6 @@ Passthrough::Count make_count(const std::string& name, std::string_view transpor
   };
 }
 
-bool full(const upstream::ServerState& server, uint32_t most) {
-  return most != 0 && server.connections.load(std::memory_order_relaxed) >= most;
-}
-
 // The rule of routes is in route::Table: a passthrough is a route for every path of its hosts.
 Result<route::Table> compile_hosts(const std::vector<PassthroughRef>& entries) {
   std::vector<route::RouteSettings> routes;
@@ -60,35 +56,14 @@ size_t names(const ServerIdSettings& server, Bytes id) {
 Passthrough::Passthrough(PassthroughSettings s, upstream::PoolSettings p,
                          upstream::Registry& registry)
     : settings(std::move(s)), pool(std::move(p)) {
-  for (const upstream::ServerSettings& server : pool.servers) {
-    servers_.push_back(registry.get(pool.name, server));
-  }
+  picker_ = std::make_unique<upstream::Picker>(pool, upstream::configured_members(registry, pool));
   count_[0] = make_count(settings.name, "tcp");
   count_[1] = make_count(settings.name, "udp");
 }
 
-std::shared_ptr<upstream::ServerState> Passthrough::pick(
-    Nanos now, std::span<upstream::ServerState* const> tried) const {
-  const size_t n = servers_.size();
-  const size_t start = next_.fetch_add(1, std::memory_order_relaxed);
-  const bool least = pool.balance == upstream::Balance::least_connections;
-  std::shared_ptr<upstream::ServerState> best;
-  std::pair<bool, uint32_t> best_rank{true, UINT32_MAX};
-  for (size_t i = 0; i < n; ++i) {
-    const auto& server = servers_[(start + i) % n];
-    if (std::ranges::contains(tried, server.get()) || full(*server, pool.max_connections)) continue;
-    const bool doubtful = server->passed_over_until.load(std::memory_order_relaxed) > now;
-    const uint32_t load = least ? server->active.load(std::memory_order_relaxed) : 0;
-    if (best != nullptr && std::pair(doubtful, load) >= best_rank) continue;
-    best = server;
-    best_rank = {doubtful, load};
-  }
-  return best;
-}
-
 std::shared_ptr<upstream::ServerState> Passthrough::server(const net::Address& address) const {
-  for (const auto& server : servers_) {
-    if (server->address == address) return server;
+  for (const upstream::Member& m : picker_->members()) {
+    if (m.state->address == address) return m.state;
   }
   return nullptr;
 }

@@ -2,7 +2,6 @@
 // configuration, shared by all workers. Connections keep what they began with over a reload.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,7 +12,9 @@
 #include "base/counters.h"
 #include "base/result.h"
 #include "edge/passthrough_settings.h"
+#include "net/address.h"
 #include "route/table.h"
+#include "upstream/picker.h"
 #include "upstream/server_state.h"
 #include "upstream/settings.h"
 
@@ -33,10 +34,13 @@ class Passthrough {
   const PassthroughSettings settings;
   const upstream::PoolSettings pool;
 
-  // The server for a new connection, by the pool's algorithm; one that failed lately only when no
-  // other is left. Null: all others are in `tried`, or at their maximum of connections.
-  std::shared_ptr<upstream::ServerState> pick(
-      Nanos now, std::span<upstream::ServerState* const> tried) const;
+  // The server for a new connection of `client`, by the pool's algorithm; one that failed lately only
+  // when no other is left. Null: all others are in `tried`, at their maximum, or take nothing.
+  std::shared_ptr<upstream::ServerState> pick(Nanos now,
+                                              std::span<upstream::ServerState* const> tried,
+                                              const net::Address& client) const {
+    return picker_->pick(now, tried, client);
+  }
   // The server of that address, or null.
   std::shared_ptr<upstream::ServerState> server(const net::Address& address) const;
 
@@ -50,8 +54,7 @@ class Passthrough {
   const Count& count(PassthroughTransport t) const { return count_[static_cast<size_t>(t)]; }
 
  private:
-  std::vector<std::shared_ptr<upstream::ServerState>> servers_;
-  mutable std::atomic<uint32_t> next_{0};
+  std::unique_ptr<upstream::Picker> picker_;
   Count count_[2];
 };
 

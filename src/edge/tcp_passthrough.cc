@@ -54,7 +54,7 @@ void TcpPassthrough::connect() {
 
 // False: that one cannot be had, another is to be tried.
 bool TcpPassthrough::try_server() {
-  auto server = passthrough_->pick(worker_.loop().now(), tried_);
+  auto server = passthrough_->pick(worker_.loop().now(), tried_, facts_.peer);
   if (server == nullptr) {
     passthrough_->count(PassthroughTransport::tcp).failed.add();
     finish(tried_.empty() ? "every server is at its maximum of connections" : why_);

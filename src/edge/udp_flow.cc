@@ -69,7 +69,8 @@ Result<void> UdpFlow::follow(std::shared_ptr<upstream::ServerState> server) {
 }
 
 Result<void> UdpFlow::try_servers() {
-  while (auto server = passthrough_->pick(owner_.worker().loop().now(), tried_)) {
+  while (auto server =
+             passthrough_->pick(owner_.worker().loop().now(), tried_, facts_.peer)) {
     tried_.push_back(server.get());
     if (auto opened = open(std::move(server)); !opened) {
       why_ = opened.error().message;

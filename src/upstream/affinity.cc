@@ -3,13 +3,14 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <format>
+#include <span>
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "net/address.h"
 #include "upstream/hash.h"
 
 namespace pqedge::upstream {
@@ -31,10 +32,7 @@ std::string_view find_crumb(std::string_view crumbs, std::string_view name) {
 
 uint64_t ip_hash(std::string_view ip) {
   const auto address = net::Address::from_ip(ip, 0);
-  if (!address) return stable_hash(ip);
-  const std::array<uint8_t, 16> bytes = address->ip16();
-  const size_t counted = address->family() == AF_INET6 ? 8 : 16;
-  return stable_hash(as_text(std::span(bytes).first(counted)));
+  return address ? address_hash(*address) : stable_hash(ip);
 }
 
 bool read_hex(std::string_view text, uint64_t& out) {
@@ -63,6 +61,12 @@ std::string_view cookie_value(const http::Fields& fields, std::string_view name)
     if (f.id == http::Name::cookie && found.data() == nullptr) found = find_crumb(f.value, name);
   });
   return found;
+}
+
+uint64_t address_hash(const net::Address& address) {
+  const std::array<uint8_t, 16> bytes = address.ip16();
+  const size_t counted = address.family() == AF_INET6 ? 8 : 16;
+  return stable_hash(as_text(std::span(bytes).first(counted)));
 }
 
 uint64_t key_hash(const KeySource& source, const http::Request& request,

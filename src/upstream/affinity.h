@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/time.h"
 #include "http/message.h"
+#include "net/address.h"
 #include "upstream/settings.h"
 
 namespace pqedge::upstream {
@@ -19,8 +20,9 @@ namespace pqedge::upstream {
 // Without data where there is none.
 std::string_view cookie_value(const http::Fields& fields, std::string_view name);
 
-// A hash of what the request has for the key; 0: it has nothing. Of an IPv6 address the first 64
-// bits count: hosts change the rest as they like (RFC 8981).
+// Of an IPv6 address the first 64 bits count: hosts change the rest as they like (RFC 8981).
+uint64_t address_hash(const net::Address& address);
+// A hash of what the request has for the key; 0: it has nothing.
 uint64_t key_hash(const KeySource& source, const http::Request& request,
                   std::string_view client_ip);
 

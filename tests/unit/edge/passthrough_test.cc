@@ -77,17 +77,17 @@ TEST(Passthrough, ServersGoRoundAndThoseThatFailedComeLast) {
   upstream::Registry registry;
   const Settings s = two_sites();
   const Passthrough p(s.passthroughs[0], s.pools[0], registry);
-  const auto first = p.pick(0, {});
-  const auto second = p.pick(0, {});
+  const auto first = p.pick(0, {}, {});
+  const auto second = p.pick(0, {}, {});
   EXPECT_NE(first, second);
   PassthroughLease lease(first);
   lease.note_failure(10);
-  EXPECT_EQ(p.pick(11, {}), second);
-  EXPECT_EQ(p.pick(12, {}), second);
+  EXPECT_EQ(p.pick(11, {}, {}), second);
+  EXPECT_EQ(p.pick(12, {}, {}), second);
   upstream::ServerState* const tried[] = {second.get()};
-  EXPECT_EQ(p.pick(13, tried), first);  // better than none
+  EXPECT_EQ(p.pick(13, tried, {}), first);  // better than none
   upstream::ServerState* const both[] = {second.get(), first.get()};
-  EXPECT_EQ(p.pick(14, both), nullptr);
+  EXPECT_EQ(p.pick(14, both, {}), nullptr);
 }
 
 TEST(Passthrough, KeepsToAServersMaximum) {
@@ -95,10 +95,10 @@ TEST(Passthrough, KeepsToAServersMaximum) {
   Settings s = two_sites();
   s.pools[1].max_connections = 1;
   const Passthrough p(s.passthroughs[1], s.pools[1], registry);
-  PassthroughLease lease(p.pick(0, {}));
-  EXPECT_EQ(p.pick(0, {}), nullptr);
+  PassthroughLease lease(p.pick(0, {}, {}));
+  EXPECT_EQ(p.pick(0, {}, {}), nullptr);
   lease.release();
-  EXPECT_NE(p.pick(0, {}), nullptr);
+  EXPECT_NE(p.pick(0, {}, {}), nullptr);
 }
 
 TEST(Passthrough, IdsNameServers) {
