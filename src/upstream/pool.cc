@@ -80,9 +80,25 @@ void Pool::read_choice(const http::Request& request, std::string_view client_ip,
     if (!value.empty()) choice.tied_to = member_of_cookie(value, wall_now() / kSecond);
     return;
   }
-  choice.tie_key = key_hash(s.affinity, request, client_ip);
-  if (choice.tie_key == 0) return;
-  choice.tied_to = ties_->find(choice.tie_key, owner_.loop_.now(), tie_ttl());
+  read_tie(key_hash(s.affinity, request, client_ip), choice);
+}
+
+void Pool::read_choice(const net::Address& client, Choice& choice) const {
+  choice = {};
+  if (settings_->balance == Balance::hash &&
+      settings_->hash_by.kind == KeySource::Kind::client_ip) {
+    choice.key = address_hash(client);
+    choice.keyed = true;
+  }
+  if (settings_->affinity.kind == KeySource::Kind::client_ip) {
+    read_tie(address_hash(client), choice);
+  }
+}
+
+void Pool::read_tie(uint64_t key, Choice& choice) const {
+  if (key == 0) return;
+  choice.tie_key = key;
+  choice.tied_to = ties_->find(key, owner_.loop_.now(), tie_ttl());
 }
 
 std::string_view Pool::tie_cookie(const Choice& choice, const ServerState* server, bool secure,
@@ -202,6 +218,31 @@ void Pool::acquire(net::Loop&, Lease& lease, Requester& requester, const Choice&
   if (room_->wait(lease, choice, fresh, settings_->queue, settings_->queue_timeout)) return;
   requester.on_backend_failed(Failure::no_capacity,
                               "every server is at its maximum, and the queue is full");
+}
+
+std::shared_ptr<ServerState> Pool::pick(const Choice& choice) {
+  const auto at_maximum = [&](size_t at) {
+    const ServerState& s = *(*members_)[at].state;
+    return balancer_.is_full(at) ||
+           (settings_->max_connections != 0 &&
+            s.connections.load(std::memory_order_relaxed) >= settings_->max_connections);
+  };
+  if (choice.tied_to != 0) {
+    const size_t at = balancer_.find(choice.tied_to);
+    if (at != Balancer::kNone && may_take_tied(at, choice) && !at_maximum(at)) {
+      return (*members_)[at].state;
+    }
+  }
+  Balancer::Found found = balancer_.begin(choice, owner_.loop_.now());
+  while (found == Balancer::Found::some) {
+    for (size_t at; (at = balancer_.next()) != Balancer::kNone;) {
+      if (at_maximum(at)) continue;
+      const size_t chosen = choice.tie_key == 0 ? at : claim(at, choice);
+      return (*members_)[chosen].state;
+    }
+    found = balancer_.begin_next(choice);
+  }
+  return nullptr;
 }
 
 bool Pool::serve_waiter(Lease& lease, const Choice& choice, bool fresh) {

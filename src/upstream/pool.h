@@ -30,6 +30,8 @@ class Pool final : public ListNode<Pool>, private QueueUser {
   // What the request says of the server that is to take it. `client_ip` is who is taken for the
   // client. Before the first acquire(), once.
   void read_choice(const http::Request& request, std::string_view client_ip, Choice& choice) const;
+  // For what has no request (a connection or datagrams passed on): by the client's address alone.
+  void read_choice(const net::Address& client, Choice& choice) const;
 
   // Picks a server by affinity and by the pool's algorithm, and gets a connection to it. Where every
   // server that may be chosen is at its maximum, the lease waits in the pool's queue.
@@ -37,6 +39,10 @@ class Pool final : public ListNode<Pool>, private QueueUser {
   // is needed longer.
   void acquire(net::Loop& loop, Lease& lease, Requester& requester, const Choice& choice,
                bool fresh);
+
+  // A server for datagrams, without a connection; the queue has no part in it. Null: none takes any
+  // now. What is counted of it, in ServerState::active and elsewhere, is the caller's.
+  std::shared_ptr<ServerState> pick(const Choice& choice);
 
   // The cookie that ties the client to the server that answers, where it is to get one: the value of
   // a Set-Cookie field, in `arena`; else an empty text. `secure`: the client came over TLS.
@@ -56,6 +62,7 @@ class Pool final : public ListNode<Pool>, private QueueUser {
   enum class Taken : uint8_t { yes, full, no };
   Taken try_acquire(Lease& lease, const Choice& choice, bool fresh);
   Taken take(size_t at, Lease& lease, bool fresh);
+  void read_tie(uint64_t key, Choice& choice) const;
   bool take_place(ServerState& server, Lease& lease);
   void give_back_place(ServerState& server, Lease& lease);
   bool may_take_tied(size_t at, const Choice& choice) const;
