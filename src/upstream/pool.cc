@@ -6,12 +6,6 @@
 #include "base/time.h"
 
 namespace pqedge::upstream {
-namespace {
-
-constexpr Nanos kTieTtl = 3600 * kSecond;
-
-}  // namespace
-
 struct Pool::Place final : RoomWatcher {
   Place(Pool& p, std::shared_ptr<Backend> b) : pool(p), backend(std::move(b)) {
     if (pool.room_ != nullptr) backend->watch_room(*this);
@@ -58,79 +52,6 @@ void Pool::set_members(std::shared_ptr<const Members> members) {
   balancer_.set_members(*members);
   members_ = std::move(members);
   if (room_ != nullptr) room_->note_room();
-}
-
-// ---- affinity ------------------------------------------------------------------------------------
-
-Nanos Pool::tie_ttl() const {
-  return settings_->affinity_ttl != 0 ? settings_->affinity_ttl : kTieTtl;
-}
-
-void Pool::read_choice(const http::Request& request, std::string_view client_ip,
-                       Choice& choice) const {
-  choice = {};
-  const PoolSettings& s = *settings_;
-  if (s.balance == Balance::hash) {
-    choice.key = key_hash(s.hash_by, request, client_ip);
-    choice.keyed = choice.key != 0;
-  }
-  if (s.affinity.kind == KeySource::Kind::none) return;
-  if (ties_ == nullptr) {
-    const std::string_view value = cookie_value(request.fields, s.affinity.name);
-    if (!value.empty()) choice.tied_to = member_of_cookie(value, wall_now() / kSecond);
-    return;
-  }
-  read_tie(key_hash(s.affinity, request, client_ip), choice);
-}
-
-void Pool::read_choice(const net::Address& client, Choice& choice) const {
-  choice = {};
-  if (settings_->balance == Balance::hash &&
-      settings_->hash_by.kind == KeySource::Kind::client_ip) {
-    choice.key = address_hash(client);
-    choice.keyed = true;
-  }
-  if (settings_->affinity.kind == KeySource::Kind::client_ip) {
-    read_tie(address_hash(client), choice);
-  }
-}
-
-void Pool::read_tie(uint64_t key, Choice& choice) const {
-  if (key == 0) return;
-  choice.tie_key = key;
-  choice.tied_to = ties_->find(key, owner_.loop_.now(), tie_ttl());
-}
-
-std::string_view Pool::tie_cookie(const Choice& choice, const ServerState* server, bool secure,
-                                  Arena& arena) const {
-  if (settings_->affinity.kind != KeySource::Kind::cookie || server == nullptr) return {};
-  const auto it = std::ranges::find_if(
-      *members_, [&](const Member& m) { return m.state.get() == server; });
-  if (it == members_->end() || it->id == choice.tied_to) return {};
-  // Its own server was only busy: the client goes back there.
-  const size_t tied = choice.tied_to == 0 ? Balancer::kNone : balancer_.find(choice.tied_to);
-  if (tied != Balancer::kNone && may_take_tied(tied, choice)) return {};
-  return make_tie_cookie(settings_->affinity.name, it->id, settings_->affinity_ttl,
-                         wall_now() / kSecond, secure, arena);
-}
-
-// A server that is drained still serves the clients that it has.
-bool Pool::may_take_tied(size_t at, const Choice& choice) const {
-  const ServerState& server = places_[at]->backend->state();
-  return !choice.avoids(&server) &&
-         server.standing(owner_.loop_.now()).use != Standing::Use::no;
-}
-
-size_t Pool::claim(size_t candidate, const Choice& choice) {
-  const Nanos now = owner_.loop_.now();
-  const uint64_t id = (*members_)[candidate].id;
-  const uint64_t holder = ties_->claim(choice.tie_key, id, choice.tied_to, now, tie_ttl());
-  if (holder == id) return candidate;
-  // Another request of the client was faster.
-  const size_t at = balancer_.find(holder);
-  if (at != Balancer::kNone && may_take_tied(at, choice)) return at;
-  ties_->claim(choice.tie_key, id, holder, now, tie_ttl());
-  return candidate;
 }
 
 // ---- choosing ------------------------------------------------------------------------------------
@@ -267,64 +188,6 @@ void Pool::give_up_idle() {
     if (most != 0 && s.connections.load(std::memory_order_relaxed) >= most) {
       place->backend->close_idle();
     }
-  }
-}
-
-// ---- Backends ------------------------------------------------------------------------------------
-
-std::unique_ptr<Pool> Backends::make_pool(const PoolSettings& settings,
-                                          std::shared_ptr<const http::Limits> limits,
-                                          std::shared_ptr<const crypto::BackendTls> tls,
-                                          std::shared_ptr<const Members> members) {
-  if (members == nullptr) members = configured_members(registry_, settings);
-  std::unique_ptr<Pool> pool(
-      new Pool(*this, settings, std::move(members), std::move(limits), std::move(tls)));
-  pools_.push_back(*pool);
-  return pool;
-}
-
-std::shared_ptr<Backend> Backends::backend_for(const Member& member) {
-  auto& slot = known_[member.state.get()];
-  auto backend = slot.lock();
-  // The address of a state that is gone may be that of a new one.
-  if (backend == nullptr || backend->state_ref() != member.state) {
-    backend = std::make_shared<Backend>(loop_, member.state, pins_);
-    slot = backend;
-  }
-  return backend;
-}
-
-void Backends::set_members(std::string_view pool, const std::shared_ptr<const Members>& members) {
-  pools_.for_each([&](Pool& p) {
-    if (p.settings().name == pool) p.set_members(members);
-  });
-  forget_unused();
-}
-
-void Backends::forget_unused() {
-  for (auto it = known_.begin(); it != known_.end();) {
-    auto backend = it->second.lock();
-    if (!backend) {
-      it = known_.erase(it);
-      continue;
-    }
-    // Held by this call and by its own connections only: no pool names it.
-    if (static_cast<size_t>(backend.use_count()) <= 1 + backend->connections()) {
-      backend->close_idle();
-    }
-    ++it;
-  }
-}
-
-void Backends::close_idle() {
-  for (auto& [state, weak] : known_) {
-    if (auto backend = weak.lock()) backend->close_idle();
-  }
-}
-
-void Backends::close_all() {
-  for (auto& [state, weak] : known_) {
-    if (auto backend = weak.lock()) backend->close_all();
   }
 }
 
