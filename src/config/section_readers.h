@@ -58,6 +58,12 @@ void read_error_page(Table& t, content::ErrorPageSettings& s);
 void read_pool_forward(Table& t, upstream::PoolSettings& s);
 void read_route_forward(Table& t, route::ForwardSettings& s);
 
+// section_tunnel.cc
+void read_route_tunnel(Table& t, route::RouteSettings& s);
+
+// section_stream.cc
+void read_listener_stream(Table& t, edge::ListenerSettings& l);
+
 // section_passthrough.cc
 void read_passthrough(Table& t, size_t index, edge::PassthroughSettings& s);
 

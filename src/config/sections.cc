@@ -54,8 +54,11 @@ void read_listener(Table& t, size_t index, edge::ListenerSettings& l) {
   t.choices<bool edge::ListenerSettings::*>("protocols",
                                             {{"http/1.1", &edge::ListenerSettings::http1},
                                              {"h2", &edge::ListenerSettings::http2},
-                                             {"h3", &edge::ListenerSettings::http3}},
+                                             {"h3", &edge::ListenerSettings::http3},
+                                             {"tcp", &edge::ListenerSettings::tcp},
+                                             {"udp", &edge::ListenerSettings::udp}},
                                             [&](auto protocol) { l.*protocol = true; });
+  read_listener_stream(t, l);
   for (const char* key : {"redirect_port", "redirect_hosts"}) {
     if (t.has(key) && !l.redirect_to_https) {
       t.problem(t.key_path(key), "has no effect without redirect_to_https = true");
@@ -97,6 +100,7 @@ void read_route(Table& t, size_t index, route::RouteSettings& s) {
   read_route_match(t, s);
   read_route_shape(t, s);
   read_route_forward(t, s.forward);
+  read_route_tunnel(t, s);
   t.read("pool", s.pool);
   t.count("status", s.answer_status);
   t.read("body", s.answer_body);

@@ -37,6 +37,8 @@ int on_alpn(SSL* ssl, const unsigned char** out, unsigned char* out_size, const 
     *out_size = in[0];
     return SSL_TLSEXT_ERR_OK;
   }
+  // A listener without HTTP: what is spoken inside is not known here.
+  if (state->alpn->empty()) return SSL_TLSEXT_ERR_NOACK;
   for (const std::string& ours : *state->alpn) {
     for (unsigned int at = 0; at < in_size && at + in[at] < in_size; at += 1 + in[at]) {
       if (as_text({in + at + 1, in[at]}) != ours) continue;

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "edge/worker.h"
+#include "wire/bytes/server.h"
 #include "wire/http1/server.h"
 #include "wire/http2/server.h"
 
@@ -172,6 +173,11 @@ void ClientConnection::on_handshake_failed(const Error& error) {
 void ClientConnection::start_codec(std::unique_ptr<net::Stream> stream) {
   const auto& limits = worker_.snapshot()->shared().limits;
   net::Loop& loop = worker_.loop();
+  if (listener_->settings.takes_stream()) {
+    codec_ = bytes::make_server(loop, std::move(stream), facts_, limits, *this);
+    if (worker_.draining()) codec_->drain(worker_.linger());
+    return;
+  }
   codec_ = facts_.alpn == "h2"
                ? http2::make_server(loop, std::move(stream), facts_, limits, *this)
                : http1::make_server(loop, std::move(stream), facts_, limits, *this);

@@ -64,7 +64,8 @@ void Exchange::clear() {
 
 void Exchange::on_head(bool end) {
   request_ended_ = end;
-  const std::span<const Step> steps = steps_before_route();
+  const std::span<const Step> steps = listener_->settings.takes_stream() ? steps_before_stream()
+                                                                         : steps_before_route();
   step_ = steps.data();
   steps_end_ = steps.data() + steps.size();
   run_steps();

@@ -65,6 +65,8 @@ class Exchange final : public ListNode<Exchange>,
                 : &snapshot().plan_for({*request_, identity_.client_ip});
     target_ = &plan_->target;
   }
+  // Of a connection without HTTP.
+  void match_stream();
   // Another place than the route's own, for this exchange (a canary). Before forward().
   void use_target(const Target& target) { target_ = &target; }
   void choose_side();  // of the route's canary (shape.cc)
@@ -166,6 +168,7 @@ class Exchange final : public ListNode<Exchange>,
   void begin_tunnel(Attempt& attempt);
   void fail_after_start(std::string_view reason, bool by_client = false);
   void record(std::string_view end);
+  void count_stream();
   void retire();
 
   Worker& worker_;

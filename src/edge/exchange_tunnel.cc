@@ -5,6 +5,11 @@
 
 namespace pqedge::edge {
 
+void Exchange::match_stream() {
+  plan_ = &snapshot().plan_for_stream(listener_->settings.name);
+  target_ = &plan_->target;
+}
+
 // True: the answer needs nothing more. False: it is an ordinary one.
 bool Exchange::take_tunnel_answer(Attempt& attempt) {
   if (const std::string_view fault = tunnel_fault(*request_, attempt.response()); !fault.empty()) {
@@ -30,8 +35,9 @@ void Exchange::begin_tunnel(Attempt& attempt) {
   if (!tie.empty()) response.fields.add(http::Name::set_cookie, tie);
   if (plan_->shape != nullptr) shape_response(response);
   attempt.expect_nothing();
+  const std::string_view protocol = plan_->stream != nullptr ? "tcp" : request_->upgrade;
   tunnel_ = std::make_unique<Tunnel>(worker_.loop(), *stream_, *attempt.stream(),
-                                     plan_->settings->tunnel.timeout, request_->upgrade, *this);
+                                     plan_->settings->tunnel.timeout, protocol, *this);
   stream_->send_head(response, false);
   // What came before the answer; in HTTP/1.1 the codec has kept it.
   while (stream_ != nullptr && !pending_.empty()) tunnel_->from_client(pending_.pop());
@@ -43,7 +49,8 @@ void Exchange::begin_tunnel(Attempt& attempt) {
 // Both sides see that it was not ended by the other.
 void Exchange::on_tunnel_silent() {
   drop_attempts();
-  fail_after_start("the tunnel was silent for its tunnel_timeout", true);
+  fail_after_start(plan_->stream != nullptr ? "idle timeout" : "the tunnel was silent for too long",
+                   true);
 }
 
 void Exchange::on_tunnel_server_done() { attempt_->finish(true); }

@@ -32,11 +32,23 @@ std::string_view ech_text(net::EchUse use) {
 
 }  // namespace
 
+void Exchange::count_stream() {
+  if (plan_->stream == nullptr) return;
+  (tunnel_ != nullptr ? plan_->stream->connections : plan_->stream->failed).add();
+  plan_->stream->bytes_in.add(stream_->bytes_in());
+  plan_->stream->bytes_out.add(stream_->bytes_out());
+}
+
 // `end` is empty for an answer that went out whole, else why it did not.
 void Exchange::record(std::string_view end) {
   const Nanos duration = worker_.loop().now() - began_;
-  plan_->by_class[std::min<size_t>(status_ / 100, 5)].add();
-  duration_histogram(request_->version).observe_micros(duration / kMicrosecond);
+  const bool is_stream = listener_->settings.takes_stream();
+  if (is_stream) {
+    count_stream();
+  } else {
+    plan_->by_class[std::min<size_t>(status_ / 100, 5)].add();
+    duration_histogram(request_->version).observe_micros(duration / kMicrosecond);
+  }
 
   report_canary();
 
@@ -64,11 +76,16 @@ void Exchange::record(std::string_view end) {
   if (connection.secure()) line.handshake = connection.handshake_time;
   line.handshake_in = connection.handshake_in;
   line.handshake_out = connection.handshake_out;
-  line.http_version = http::version_name(r.version);
-  line.method = r.method_text;
+  if (is_stream) {
+    line.http_version = connection.secure() ? "stream/tls" : "stream/tcp";
+  } else {
+    line.http_version = http::version_name(r.version);
+    line.method = r.method_text;
+    line.status = status_;
+  }
   line.host = r.host.empty() ? r.authority : r.host;
   line.path = came_target_.empty() ? r.target : came_target_;
-  line.status = status_;
+  if (r.method == http::Method::connect) line.path = r.authority;
   line.bytes_in = stream_->bytes_in();
   line.bytes_out = stream_->bytes_out();
   line.duration = duration;

@@ -8,6 +8,7 @@
 #include "crypto/settings.h"
 #include "content/error_pages.h"
 #include "edge/passthrough_settings.h"
+#include "edge/stream_settings.h"
 #include "http/limits.h"
 #include "http/rules.h"
 #include "jobs/acme/settings.h"
@@ -26,6 +27,12 @@ struct ListenerSettings {
   bool http1 = true;
   bool http2 = true;               // needs tls
   bool http3 = true;               // needs tls; binds the same port on UDP
+  bool tcp = false;                // no HTTP: connections go to stream.pool; with tls, decrypted
+  bool udp = false;                // datagrams do
+  StreamSettings stream;
+  bool takes_stream() const { return !stream.pool.empty(); }
+  bool binds_tcp() const { return http1 || http2 || http3 || tcp; }
+  bool binds_udp() const { return http3 || udp; }
   bool redirect_to_https = false;  // plain only: every request gets 308
   uint16_t redirect_port = 443;
   // "a.test", "*.a.test": a request for another host gets 421. Empty: every host is redirected.

@@ -86,6 +86,7 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
   s->no_route_.steps = steps_without_route();
   s->no_route_.max_body = s->settings.limits.max_body;
   count_as(s->no_route_, "(none)");
+  if (auto ok = s->plan_streams(); !ok) return std::unexpected(ok.error());
   if (auto ok = s->load_shapes(earlier); !ok) return std::unexpected(ok.error());
   return s;
 }
@@ -153,6 +154,44 @@ Result<void> Snapshot::load_tls() {
 const RoutePlan& Snapshot::plan_for(const route::Subject& subject) const {
   const route::Route* route = table_->match(subject);
   return route == nullptr ? no_route_ : plans_[route->index];
+}
+
+StreamCount::StreamCount(const std::string& listener)
+    : connections("pqedge_stream_connections_total",
+                  "Connections without HTTP that went to a server, by listener.",
+                  {{"listener", listener}}),
+      failed("pqedge_stream_failed_total", "Those that no server took.", {{"listener", listener}}),
+      bytes_in("pqedge_stream_received_bytes_total", "Bytes of theirs from clients.",
+               {{"listener", listener}}),
+      bytes_out("pqedge_stream_sent_bytes_total", "Bytes of theirs to clients.",
+                {{"listener", listener}}) {}
+
+// Each listener without HTTP is a route of its own.
+Result<void> Snapshot::plan_streams() {
+  for (const ListenerSettings& l : settings.listeners) {
+    if (!l.takes_stream()) continue;
+    auto& [route, plan] = streams_[l.name];
+    route.name = l.name;
+    route.pool = l.stream.pool;
+    route.tunnel.timeout = l.stream.idle_timeout;
+    plan.name = l.name;
+    plan.settings = &route;
+    plan.steps = steps_of_stream();
+    plan.pool = pool_index(settings.pools, l.stream.pool);
+    if (plan.pool == SIZE_MAX) {
+      return fail("listener '{}': no pool is named '{}'", l.name, l.stream.pool);
+    }
+    plan.target = make_target(plan.pool, settings.pools[plan.pool], route.forward);
+    plan.target.request_timeout = 0;  // a connection is no request
+    plan.target.hedge_after = 0;
+    plan.stream = std::make_shared<const StreamCount>(l.name);
+  }
+  return {};
+}
+
+const RoutePlan& Snapshot::plan_for_stream(std::string_view listener) const {
+  const auto it = streams_.find(listener);
+  return it == streams_.end() ? no_route_ : it->second.second;
 }
 
 const RoutePlan& Snapshot::plan_for_connect(const route::Subject& subject) const {

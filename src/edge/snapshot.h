@@ -2,8 +2,11 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counters.h"
@@ -22,6 +25,15 @@
 
 namespace pqedge::edge {
 
+// Connections without HTTP of one listener.
+struct StreamCount {
+  explicit StreamCount(const std::string& listener);
+  counters::Counter connections;
+  counters::Counter failed;
+  counters::Counter bytes_in;   // from clients
+  counters::Counter bytes_out;
+};
+
 // What serving needs to know of one route: its steps, its pool, its counters.
 struct RoutePlan {
   std::string name;
@@ -33,6 +45,7 @@ struct RoutePlan {
   uint64_t max_body = UINT64_MAX;
   std::shared_ptr<const RouteShape> shape;  // null: what passes stays as it is
   std::array<counters::Counter, 6> by_class;  // [status / 100], 0: no status was sent
+  std::shared_ptr<const StreamCount> stream;  // only where it is one of a listener without HTTP
 };
 
 // Shared by all workers.
@@ -54,6 +67,8 @@ class Snapshot {
   // Of CONNECT, whose target is the request's host and port: the first in the file that takes it.
   const RoutePlan& plan_for_connect(const route::Subject& subject) const;
   bool serves_connect() const { return !connects_.empty(); }
+  // Of connections to a listener without HTTP.
+  const RoutePlan& plan_for_stream(std::string_view listener) const;
   std::unique_ptr<const content::ErrorPages> error_pages;
 
   // The canaries of all routes, for the control socket.
@@ -63,11 +78,14 @@ class Snapshot {
  private:
   Snapshot() = default;
   Result<void> load_tls();
+  Result<void> plan_streams();
   Result<void> plan_shadow(const route::RouteSettings& route, RoutePlan& plan) const;
   Result<void> load_shapes(const Snapshot* earlier);
   std::unique_ptr<const route::Table> table_;
   std::vector<RoutePlan> plans_;  // by route index
   std::vector<uint32_t> connects_;  // indices of the routes that take CONNECT
+  // By the listener's name; the settings are made of the listener's.
+  std::map<std::string, std::pair<route::RouteSettings, RoutePlan>, std::less<>> streams_;
   RoutePlan no_route_;
 };
 

@@ -187,6 +187,21 @@ constexpr std::array kBeforeRoute = {
     Step{"TLS policy of the host", check_tls_policy},
 };
 
+Verdict match_stream(Exchange& x) {
+  x.match_stream();
+  if (x.plan().settings != nullptr) return Verdict::next;
+  x.answer(503, "the listener is no longer configured");
+  return Verdict::answered;
+}
+
+constexpr std::array kBeforeStream = {
+    Step{"identify", identify},
+    Step{"key exchange", key_exchange},
+    Step{"early data", early_data},
+    Step{"match", match_stream},
+    Step{"TLS policy of the host", check_tls_policy},
+};
+
 // ---- the route's own -----------------------------------------------------------------------------
 
 Verdict encoded_slash(Exchange& x) {
@@ -273,6 +288,10 @@ Verdict not_found(Exchange& x) {
 }  // namespace
 
 std::span<const Step> steps_before_route() { return kBeforeRoute; }
+
+std::span<const Step> steps_before_stream() { return kBeforeStream; }
+
+std::vector<Step> steps_of_stream() { return {{"forward", forward}}; }
 
 std::vector<Step> compile_steps(const route::RouteSettings& route) {
   std::vector<Step> steps;

@@ -26,6 +26,10 @@ struct Step {
 // Before the route is known: the same for all.
 std::span<const Step> steps_before_route();
 
+// Of a connection without HTTP, which goes to its listener's pool.
+std::span<const Step> steps_before_stream();
+std::vector<Step> steps_of_stream();
+
 // The route's own list, compiled when the configuration loads. What is off is not in it.
 std::vector<Step> compile_steps(const route::RouteSettings& route);
 

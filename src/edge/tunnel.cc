@@ -36,10 +36,12 @@ struct Counted {
 };
 const Counted websockets{"websocket"};
 const Counted connects{"connect"};
+const Counted streams{"tcp"};  // of listeners without HTTP
 const Counted others{"other"};
 
 const Counted& counted(std::string_view protocol) {
   if (protocol == "websocket") return websockets;
+  if (protocol == "tcp") return streams;
   return protocol.empty() ? connects : others;
 }
 

@@ -9,6 +9,7 @@
 #include "edge/validate_passthrough.h"
 #include "crypto/providers.h"
 #include "edge/validate_acme.h"
+#include "edge/validate_stream.h"
 #include "http/validate.h"
 #include "record/validate.h"
 #include "route/validate.h"
@@ -47,7 +48,7 @@ void check_protocols(const ListenerSettings& l, const std::string& base, Problem
                    std::format("{} needs tls = true", l.http2 ? "\"h2\"" : "\"h3\""),
                    "browsers speak it over TLS alone; without TLS keep \"http/1.1\""});
   }
-  if (!l.http1 && !l.http2 && !l.http3) {
+  if (!l.binds_tcp() && !l.binds_udp()) {
     out.push_back({base + ".protocols", "is empty", "name \"http/1.1\", \"h2\" or \"h3\""});
   }
   if (l.http3 && l.tls && !l.http1 && !l.http2) {
@@ -153,6 +154,7 @@ void check_pools_of_routes(const Settings& settings, Problems& out) {
     use(settings.routes[i].forward.shadow_pool, i, "shadow_pool");
   }
   for (const PassthroughSettings& p : settings.passthroughs) used.insert(p.pool);
+  for (const ListenerSettings& l : settings.listeners) used.insert(l.stream.pool);
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty() || used.contains(names[i])) continue;
     out.push_back(
@@ -284,11 +286,13 @@ Problems validate(const Settings& settings) {
                         route::validate(settings.routes), route::validate(settings.header_rules),
                         content::validate(settings.error_pages), quic::validate(settings.quic),
                         record::validate(settings.logs), validate_passthroughs(settings),
+                        validate_streams(settings),
                         validate_acme(settings)}) {
     out.insert(out.end(), part.begin(), part.end());
   }
   const bool answers = std::ranges::any_of(
-      settings.listeners, [](const ListenerSettings& l) { return !l.redirect_to_https; });
+      settings.listeners,
+      [](const ListenerSettings& l) { return !l.redirect_to_https && !l.takes_stream(); });
   if (settings.routes.empty() && answers) {
     out.push_back({"route", "is missing: every request gets 404", "write a [[route]]", "", true});
   }

@@ -20,6 +20,9 @@ std::string demands(const RouteSettings& route) {
     all.push_back(std::format("q{}\n{}\n{}", m.name, static_cast<int>(m.kind), m.value));
   }
   for (const net::Network& n : route.clients) all.push_back('c' + n.to_string());
+  for (const ConnectTarget& t : route.tunnel.connect) {
+    all.push_back(std::format("t{}:{}", t.host, t.port));
+  }
   std::ranges::sort(all);
   std::string out;
   for (const std::string& one : all) out += std::format("{}:{}\n", one.size(), one);
@@ -117,6 +120,7 @@ bool covers_demands(const RouteSettings& a, const RouteSettings& b) {
 // Whether `a` is looked at before `b` for every request that `b` would match, and takes it. By a
 // higher priority; or the same pattern for the same hosts stands before it in the file.
 bool covers(const RouteSettings& a, const RouteSettings& b, bool before) {
+  if (!a.tunnel.connect.empty() || !b.tunnel.connect.empty()) return false;  // by their targets
   const bool higher = a.priority > b.priority;
   const bool same_pattern = before && a.priority == b.priority && !a.path_regex.empty() &&
                             a.path_regex == b.path_regex && a.hosts == b.hosts;

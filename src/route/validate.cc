@@ -12,6 +12,7 @@
 #include "route/pattern.h"
 #include "route/reachable.h"
 #include "route/validate_forward.h"
+#include "route/validate_tunnel.h"
 #include "route/validate_shape.h"
 
 namespace pqedge::route {
@@ -238,6 +239,7 @@ Problems validate(const std::vector<RouteSettings>& routes) {
     check_action(route, base, out);
     check_shape(route, base, out);
     check_forward(route.forward, base, out);
+    check_tunnel(route, base, out);
   }
   check_priorities(routes, out);
   check_reachable(routes, out);
