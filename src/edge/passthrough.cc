@@ -134,8 +134,9 @@ PassthroughTable::Followed PassthroughTable::follow(Bytes id) const {
 }
 
 bool holds_on(const PassthroughSettings& passthrough, const ListenerSettings& listener) {
-  return listener.tls && (passthrough.listeners.empty() ||
-                          std::ranges::contains(passthrough.listeners, listener.name));
+  return listener.tls && !listener.takes_stream() &&
+         (passthrough.listeners.empty() ||
+          std::ranges::contains(passthrough.listeners, listener.name));
 }
 
 PassthroughSet::PassthroughSet(const Settings& settings, upstream::Registry& registry) {

@@ -228,7 +228,7 @@ class Process final : private net::EventSource {
     record::ProcessInfo info{.workers = static_cast<unsigned>(server_->worker_count())};
     std::set<uint16_t> ports;
     for (const auto& listener : server_->settings().listeners) {
-      if (!listener.http3) continue;
+      if (!listener.binds_udp()) continue;
       for (const net::Address& address : listener.addresses) ports.insert(address.port());
     }
     info.udp_ports.assign(ports.begin(), ports.end());
