@@ -39,7 +39,7 @@ HealthCheck::HealthCheck(net::Loop& loop, upstream::ServerState& server,
             static_cast<HealthCheck*>(self)->finish(false, "no answer in time");
           },
           this),
-      drop_([](void* self) { static_cast<HealthCheck*>(self)->drop_connection(); }, this) {}
+      end_([](void* self) { static_cast<HealthCheck*>(self)->end(); }, this) {}
 
 HealthCheck::~HealthCheck() { drop_connection(); }
 
@@ -91,7 +91,7 @@ void HealthCheck::on_tls_failed(crypto::BackendFault, const Error& error) {
 void HealthCheck::on_connected(std::unique_ptr<http::ClientConnection> connection,
                                const crypto::BackendTlsFacts&) {
   connection_ = std::move(connection);
-  if (finished_) return loop_.defer(drop_);
+  if (finished_) return loop_.defer(end_);
   response_.emplace(arena_);
   stream_ = &connection_->open_stream(*this);
   send_request();
@@ -155,8 +155,9 @@ void HealthCheck::on_response_reset(http::Abort why, bool, std::string_view deta
 }
 
 void HealthCheck::on_client_connection_closed(std::string_view) {
-  if (!finished_) finish(false, "the connection was closed");
-  loop_.defer(drop_);
+  finish(false, "the connection was closed");
+  closing_ = true;  // there is nothing to be said any more
+  loop_.defer(end_);
 }
 
 bool HealthCheck::status_is_well() const {
@@ -190,14 +191,18 @@ void HealthCheck::finish(bool well, std::string text) {
   if (finished_) return;
   finished_ = true;
   timer_.disarm();
-  const bool in_order = connection_ != nullptr && stream_ == nullptr && well;
-  if (in_order) {
-    connection_->close();  // on_client_connection_closed() follows
-  } else {
-    loop_.defer(drop_);
-  }
+  loop_.defer(end_);
   const Nanos took = monotonic_now() - began_;
   if (auto done = std::exchange(done_, nullptr)) done(well, std::move(text), took);
+}
+
+// From the end of a turn. A server is left in good order where that can be, so that its log has no
+// line for each check.
+void HealthCheck::end() {
+  if (connection_ == nullptr || stream_ != nullptr || std::exchange(closing_, true)) {
+    return drop_connection();
+  }
+  connection_->close();  // on_client_connection_closed() follows
 }
 
 // ---- grpc.health.v1 ------------------------------------------------------------------------------

@@ -75,6 +75,7 @@ class HealthCheck final : private upstream::ConnectorHandler,
   void judge_grpc();
   bool status_is_well() const;
   void finish(bool well, std::string text);
+  void end();
   void drop_connection();
 
   net::Loop& loop_;
@@ -92,8 +93,9 @@ class HealthCheck final : private upstream::ConnectorHandler,
   std::string body_;
   uint16_t status_ = 0;
   bool finished_ = false;
+  bool closing_ = false;  // the connection was told to end in good order
   net::Timer timer_;
-  net::Deferred drop_;
+  net::Deferred end_;
 };
 
 // The body of an answer to grpc.health.v1.Health/Check: one message in gRPC's framing. An error says
