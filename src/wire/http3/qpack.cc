@@ -22,10 +22,10 @@ std::string_view text(const nghttp3_rcbuf* buffer) {
 
 }  // namespace
 
-QpackDecoder::QpackDecoder(size_t max_streams) {
+QpackDecoder::QpackDecoder(size_t max_streams, size_t table_capacity) {
   nghttp3_qpack_decoder* made = nullptr;
-  check_memory(nghttp3_qpack_decoder_new(&made, kQpackTableCapacity, kQpackBlockedStreams,
-                                         nghttp3_mem_default()));
+  const size_t blocked = table_capacity == 0 ? 0 : kQpackBlockedStreams;
+  check_memory(nghttp3_qpack_decoder_new(&made, table_capacity, blocked, nghttp3_mem_default()));
   decoder_.reset(made);
   nghttp3_qpack_decoder_set_max_concurrent_streams(made, max_streams);
 }

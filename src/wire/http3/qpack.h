@@ -31,7 +31,8 @@ struct DecodedField {
 
 class QpackDecoder {
  public:
-  QpackDecoder(size_t max_streams);
+  // `table_capacity` is what our SETTINGS allow the peer's encoder; 0: it has no dynamic table.
+  explicit QpackDecoder(size_t max_streams, size_t table_capacity = kQpackTableCapacity);
 
   // Bytes of the peer's encoder stream.
   std::expected<void, ConnectionError> read_encoder_stream(Bytes bytes);
