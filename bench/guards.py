@@ -147,10 +147,11 @@ class Guards:
         self.warn(m.proxy_core_foreign < FOREIGN_SHARE, "a quiet machine",
                   f"{where}: others used {m.proxy_core_foreign:.0%} of the proxy's core")  # fmt: skip
 
-    def ceilings_above(self, ceilings, peaks):
-        """`peaks`: {(arm, cell): requests a second}."""
-        for (arm, cell), peak in peaks.items():
-            ceiling = ceilings.get(cell.body)
+    def ceiling_above(self, ceilings, cell, peaks):
+        """`peaks`: {arm: requests a second}. Of a cell: the backend's ceiling was measured once, and a
+        machine that was slower at that moment says nothing of the other cells."""
+        ceiling = ceilings.get(cell.body)
+        for arm, peak in peaks.items():
             if ceiling is not None:
                 self.check(peak < ceiling, "the backend is faster than any proxy",
                            f"{arm} {cell.name}: {peak:.0f} a second, the backend alone {ceiling:.0f}")  # fmt: skip

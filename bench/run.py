@@ -83,10 +83,11 @@ def rotated(names, turn):
 
 
 class Run:
-    def __init__(self, options, bench, guard):
+    def __init__(self, options, bench, guard, ceilings):
         self.options = options
         self.bench = bench
         self.guard = guard
+        self.ceilings = ceilings
         self.results = report.Results(options.arm_names)
         self.taken_again = 0
 
@@ -120,19 +121,25 @@ class Run:
 
     def cell(self, cell):
         saturated = 1 if self.options.skip_saturated else self.options.repetitions
-        self.repetitions("saturated", cell, saturated)
+        if not self.attempt("saturated", cell, lambda: self.repetitions("saturated", cell, saturated)):
+            return  # without its peaks there is no rate
         peaks = {arm: estimates.median(self.results.series("saturated", cell, arm, lambda m: m.rate))
                  for arm in self.bench.serving(cell)}  # fmt: skip
+        self.attempt("saturated", cell, lambda: self.guard.ceiling_above(self.ceilings, cell, peaks))
         # The floor offers no more than an upper bound: it does not say what is offered.
         slowest = min(peak for arm, peak in peaks.items() if arm != "floor" or len(peaks) == 1)
         rate = EQUAL_SHARE * slowest
+        self.attempt("equal", cell, lambda: self.repetitions("equal", cell, self.options.repetitions, rate))
+
+    def attempt(self, mode, cell, measure):
+        """What breaks a guard here spoils this comparison, not those before and after."""
         try:
-            self.repetitions("equal", cell, self.options.repetitions, rate)
+            measure()
+            return True
         except guards.GuardBroken as broken:
-            # An arm that cannot keep up the rate spoils this comparison, not those before and after.
-            self.results.withhold("equal", cell, str(broken))
-            say(f"  {cell.name}, equal {rate:.0f}/s: WITHHELD: {broken}")
-        return {(arm, cell): peak for arm, peak in peaks.items()}
+            self.results.withhold(mode, cell, str(broken))
+            say(f"  {cell.name}, {mode}: WITHHELD: {broken}")
+            return False
 
 
 def prepare(options, bench, guard):
@@ -185,12 +192,10 @@ def run(options):
         stand.install_rivals()
     with stand.Bench(options.arm_names, options.pqedge) as bench:
         ceilings, agreement = prepare(options, bench, guard)
-        whole = Run(options, bench, guard)
-        peaks = {}
+        whole = Run(options, bench, guard, ceilings)
         for number, cell in enumerate(options.cells, 1):
             say(f"[{number}/{len(options.cells)}] {cell.title}")
-            peaks |= whole.cell(cell)
-        guard.ceilings_above(ceilings, peaks)
+            whole.cell(cell)
         guard.cpu_masks([*bench.servers.values(), bench.backend])
         known = facts(options, bench, guard, ceilings, agreement, whole)
     for directory in [stand.OUT, *([options.publish] if options.publish else [])]:
