@@ -38,7 +38,7 @@ readonly test_packages=(
   python3 python3-aioquic python3-h2 python3-hpack python3-websockets python3-cryptography
   python3-jsonschema openssh-server openssh-client openssl-provider-fips
   chromium tshark iproute2 procps
-  pebble knot knot-dnsutils
+  pebble knot knot-dnsutils testssl.sh
 )
 # Needed by `make bench` and `make bench-rivals`.
 readonly bench_packages=(

@@ -52,6 +52,16 @@ class Authority:
                  "-addext", "keyUsage=critical,keyCertSign,cRLSign")
         self._revoked = []
 
+    def subordinate(self, stem, name):
+        """An authority whose certificate this one signs."""
+        other = Authority(self.directory, stem, name)
+        request, extensions = self.directory / f"{stem}.csr", self.directory / f"{stem}.ext"
+        extensions.write_text("basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign\n")
+        _openssl("req", "-new", "-key", other.key, "-out", request, "-subj", f"/CN={name}")
+        _openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-out",
+                 other.certificate, "-extfile", extensions, "-days", "3")
+        return other
+
     def issue(self, stem, subject="/O=Example/CN=alice", sans="", algorithm="ec", begins=-1, ends=2,
               purpose="clientAuth,serverAuth", padding=0):
         request = self.directory / f"{stem}.csr"

@@ -1,0 +1,65 @@
+"""testssl.sh, with a CA of its own, finds nothing above "low" (T1 to T5). What remains is named here,
+with why; a finding that is not named fails the test."""
+
+import json
+import shutil
+
+import harness
+from authority import Authority
+
+# Findings of severity LOW, WARN: id -> why they stay.
+KNOWN = {
+    "cert_commonName_wo_SNI": "who sends no name gets the first certificate, which is another's",
+    "DNS_CAArecord": "a record of the zone, which a test name does not have",
+    "HSTS": "an answer's field: the site's own to send (a route's header rules)",
+    "security_headers": "likewise",
+    "banner_application": "likewise",
+    "cert_mustStapleExtension": "the CA's to set",
+    "certificate_transparency": "a private CA logs nowhere",
+    "cert_chain_of_trust": "of stores other than the one given with --add-ca",
+}
+SERIOUS = ("MEDIUM", "HIGH", "CRITICAL", "FATAL")
+
+
+class Testssl(harness.TestCase):
+    def scan(self, tls=""):
+        program = shutil.which("testssl") or shutil.which("testssl.sh")
+        if program is None:
+            self.skipTest("testssl.sh is not installed")
+        authority = Authority(self.directory)
+        pair = authority.issue("leaf", days=80)
+        origin = self.echo()
+        port = harness.free_port()
+        self.edge(f'[[listener]]\naddress = "127.0.0.1:{port}"\n' + pair.toml() + tls
+                  + harness.pool(origin.address) + harness.route(), listener=False)
+        report = self.directory / "report.json"
+        done = harness.run(program, "--quiet", "--warnings", "off", "--color", "0", "--nodns", "none",
+                           "--add-ca", authority.chain, "--ip", "127.0.0.1", "--jsonfile", report,
+                           f"localhost:{port}", timeout=1500)
+        self.assertTrue(report.exists(), done.stdout.decode()[-2000:] + done.stderr.decode()[-2000:])
+        return json.loads(report.read_text()), done.stdout.decode()
+
+    def judge(self, findings):
+        seen = {f["id"]: f for f in findings}
+        for f in findings:
+            if f["severity"] in (*SERIOUS, "LOW", "WARN"):
+                print(f"{f['severity']:8} {f['id']:28} {f['finding']}")
+        serious = [f for f in findings if f["severity"] in SERIOUS]
+        unknown = [f for f in findings if f["severity"] in ("LOW", "WARN") and f["id"] not in KNOWN]
+        self.assertEqual((serious, unknown), ([], []))
+        return seen
+
+    def test_the_default(self):
+        findings, text = self.scan()
+        seen = self.judge(findings)
+        for old in ("SSLv2", "SSLv3", "TLS1", "TLS1_1", "TLS1_2"):
+            self.assertIn("not offered", seen[old]["finding"], text)
+        self.assertIn("offered", seen["TLS1_3"]["finding"])
+
+    def test_with_tls_1_2(self):
+        seen = self.judge(self.scan('[tls]\nmin_version = "1.2"\n')[0])
+        self.assertIn("offered", seen["TLS1_2"]["finding"])
+
+
+if __name__ == "__main__":
+    harness.main()
