@@ -1,5 +1,6 @@
 // HTTP/2 toward backends: requests out, answers in, and what becomes of a connection (RFC 9113).
 #include <gtest/gtest.h>
+#include <nghttp2/nghttp2.h>
 
 #include <string>
 
