@@ -36,7 +36,9 @@ Hooks hooks() {
           .reload_certificates = []() -> Result<std::string> { return "certificates: 0"; },
           .drain = [] {},
           .reopen_logs = [] {},
-          .status_json = [] { return std::string("{}"); }};
+          .status_json = [] { return std::string("{}"); },
+          .canaries_json = [] { return std::string("[]"); },
+          .set_canary = [](std::string, std::string) -> Result<std::string> { return "set"; }};
 }
 
 // Sends `request` over a blocking socket and reads to the end of the answer.

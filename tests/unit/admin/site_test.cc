@@ -41,7 +41,13 @@ class AdminSite : public ::testing::Test {
             },
             .drain = [this] { called_ += "drain "; },
             .reopen_logs = [this] { called_ += "reopen "; },
-            .status_json = [] { return std::string("{\"workers\":2}"); }};
+            .status_json = [] { return std::string("{\"workers\":2}"); },
+            .canaries_json = [] { return std::string("[]"); },
+            .set_canary = [this](std::string route, std::string percent) -> Result<std::string> {
+              called_ += route + "=" + percent + " ";
+              if (route != "api") return fail("there is no route \"{}\" with a canary", route);
+              return "done";
+            }};
   }
   Arena arena_;
   Site site_{hooks(), {"Admin.Example.com"}};
@@ -139,6 +145,19 @@ TEST_F(AdminSite, OrdersNeedPostAndQuestionsNeedGet) {
   EXPECT_EQ(ask("POST", "/status", "localhost", Side::control).status, 405);
   EXPECT_EQ(ask("GET", "/metrics", "localhost", Side::control).status, 404);
   EXPECT_EQ(called_, "");
+}
+
+TEST_F(AdminSite, CanariesAreSetOnTheControlSocketAlone) {
+  EXPECT_EQ(ask("GET", "/canaries", "localhost", Side::control).body, "[]\n");
+  EXPECT_EQ(ask("POST", "/canaries/api?percent=2.5", "localhost", Side::control).status, 200);
+  EXPECT_EQ(ask("POST", "/canaries/api?percent=rollback", "localhost", Side::control).status, 200);
+  EXPECT_EQ(ask("POST", "/canaries/no?percent=1", "localhost", Side::control).status, 422);
+  EXPECT_EQ(called_, "api=2.5 api=rollback no=1 ");
+  EXPECT_EQ(ask("POST", "/canaries/api", "localhost", Side::control).status, 400);
+  EXPECT_EQ(ask("POST", "/canaries/api?percent=1&x=2", "localhost", Side::control).status, 400);
+  EXPECT_EQ(ask("GET", "/canaries/api?percent=1", "localhost", Side::control).status, 405);
+  EXPECT_EQ(ask("POST", "/canaries/api?percent=1", "localhost:8081").status, 404);
+  EXPECT_EQ(called_, "api=2.5 api=rollback no=1 ");
 }
 
 }  // namespace
