@@ -14,26 +14,6 @@ constexpr uint8_t kAuthority = 4;
 constexpr uint8_t kPath = 8;
 constexpr uint8_t kProtocol = 16;
 
-std::string_view kept(Arena& arena, std::string_view text, bool is_static) {
-  return is_static ? text : arena.copy(text);
-}
-
-// Upper case, and whatever RFC 9110 5.5 has no place for, make a message malformed (RFC 9114 4.2).
-std::string_view fault(const DecodedField& f) {
-  if (!f.name_is_static && !http::is_lower_token(f.name)) return "field name is malformed";
-  if (!f.value_is_static && !http::is_field_value(f.value)) return "field value is malformed";
-  return {};
-}
-
-void append(http::Fields& fields, Arena& arena, const DecodedField& f) {
-  const http::Name id = http::known_name(f.name);
-  fields.push({.name = id != http::Name::other ? http::lower_name(id)
-                                               : kept(arena, f.name, f.name_is_static),
-               .value = kept(arena, f.value, f.value_is_static),
-               .id = id,
-               .sensitive = f.never_index});
-}
-
 }  // namespace
 
 RequestHeadReader::RequestHeadReader(http::Request& request, const http::Limits& limits)
@@ -51,7 +31,7 @@ bool RequestHeadReader::add(const DecodedField& f) {
   if (f.name.empty()) return refuse(400, "field name is empty");
   if (f.name[0] == ':') return add_pseudo(f);
   regular_ = true;
-  if (const std::string_view what = fault(f); !what.empty()) return refuse(400, what);
+  if (const std::string_view what = fault_of(f); !what.empty()) return refuse(400, what);
   append(request_.fields, *request_.arena, f);
   return true;
 }
@@ -184,8 +164,8 @@ bool TrailerReader::add(const DecodedField& f) {
   if (!budget_.take(f)) return refuse(431, "trailer fields too large");
   if (f.name.empty()) return refuse(400, "field name is empty");
   if (f.name[0] == ':') return refuse(400, "pseudo-header field in trailers");
-  if (const std::string_view what = fault(f); !what.empty()) return refuse(400, what);
-  append(request_.trailers, *request_.arena, f);
+  if (const std::string_view what = fault_of(f); !what.empty()) return refuse(400, what);
+  append(trailers_, trailers_.arena(), f);
   return true;
 }
 

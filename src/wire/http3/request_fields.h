@@ -7,27 +7,9 @@
 #include "http/limits.h"
 #include "http/message.h"
 #include "http/uri.h"
-#include "wire/http3/qpack.h"
+#include "wire/http3/decoded_field.h"
 
 namespace pqedge::http3 {
-
-// Counts what a section takes while it is decoded: that is when a bomb must be seen (RFC
-// 9114 4.2.2, 32 bytes a field added; cookie crumbs are fields).
-class SectionBudget {
- public:
-  SectionBudget(uint32_t max_bytes, uint32_t max_fields) : bytes_(max_bytes), fields_(max_fields) {}
-  bool take(const DecodedField& f) {
-    const uint64_t cost = f.name.size() + f.value.size() + 32;
-    if (cost > bytes_ || fields_ == 0) return false;
-    bytes_ -= cost;
-    --fields_;
-    return true;
-  }
-
- private:
-  uint64_t bytes_;
-  uint32_t fields_;
-};
 
 class RequestHeadReader {
  public:
@@ -55,15 +37,16 @@ class RequestHeadReader {
   http::Refusal refusal_;
 };
 
+// Of a request or an answer.
 class TrailerReader {
  public:
-  TrailerReader(http::Request& request, const http::Limits& limits)
-      : request_(request), budget_(limits.max_trailers, limits.max_fields) {}
+  TrailerReader(http::Fields& trailers, const http::Limits& limits)
+      : trailers_(trailers), budget_(limits.max_trailers, limits.max_fields) {}
   bool add(const DecodedField& field);
   const http::Refusal& refusal() const { return refusal_; }
 
  private:
-  http::Request& request_;
+  http::Fields& trailers_;
   SectionBudget budget_;
   http::Refusal refusal_;
 };

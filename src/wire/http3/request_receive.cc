@@ -69,7 +69,7 @@ bool RequestStream::begin_frame() {
     if (phase_ == Phase::body) section_began_at_ = c_.now();
     if (phase_ == Phase::body) {
       phase_ = Phase::trailers;
-      trailers_.emplace(handler_->request(), c_.limits());
+      trailers_.emplace(handler_->request().trailers, c_.limits());
       return true;
     }
     handler_ = c_.begin_request(*this);
