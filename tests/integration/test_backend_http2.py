@@ -130,7 +130,7 @@ class Versions(Http2):
     def test_nginx_over_tls_by_alpn(self):
         ca = pki.Authority(self.directory, name="Backend CA")
         certificate = ca.issue("backend", subject="/CN=app", sans="DNS:app.internal")
-        tls = {"tls": True, "tls_ca": str(ca.path), "tls_server_name": "app.internal"}
+        tls = {"tls": True, "tls_ca": str(ca.certificate), "tls_server_name": "app.internal"}
         server = (f"ssl_certificate {certificate.chain}; ssl_certificate_key {certificate.key};"
                   'location / { return 200 "$server_protocol"; }')
         for http2, protocol, expected in (("on", "h2", b"HTTP/2.0"), ("on", "auto", b"HTTP/2.0"),
@@ -176,7 +176,7 @@ class Versions(Http2):
         origin = self.h2(on_head=lambda r: r.reset(h2.errors.ErrorCodes.HTTP_1_1_REQUIRED),
                          certificate=certificate, alpn=("h2", "http/1.1"), serve_http1=serve)
         edge = self.edge(harness.pool(origin.address, protocol="auto", tls=True,
-                                      tls_ca=str(ca.path), tls_server_name="app.internal")
+                                      tls_ca=str(ca.certificate), tls_server_name="app.internal")
                          + harness.route())
         for version in harness.ALL_VERSIONS:
             self.assertEqual(edge.get("/", "-d", "hello", http=version)[::2], (200, b"hello"))
