@@ -50,8 +50,14 @@ Listener::Listener(net::Loop& loop, const Site& site, Side side, net::Fd fd)
 }
 
 Listener::~Listener() {
-  loop_.remove(fd_.get(), *this);
+  if (fd_) loop_.remove(fd_.get(), *this);
   while (!connections_.empty()) delete &connections_.pop_front();
+}
+
+void Listener::stop_accepting() {
+  resume_.disarm();
+  loop_.remove(fd_.get(), *this);
+  fd_.reset();
 }
 
 void Listener::forget(Connection& connection) {

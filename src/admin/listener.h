@@ -19,6 +19,9 @@ class Listener final : private net::EventSource {
                                                   net::Fd fd);
   // Closes its connections.
   ~Listener();
+  int fd() const { return fd_.get(); }
+  // Connections go on. What waits is another process's, which has this socket too.
+  void stop_accepting();
 
   // ---- for its connections ----
   net::Loop& loop() { return loop_; }

@@ -1,9 +1,11 @@
 #include "admin/server.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <format>
@@ -64,14 +66,15 @@ std::string listed(const std::vector<net::Address>& addresses) {
 
 Server::Server() = default;
 
-Result<std::unique_ptr<Server>> Server::start(const Settings& settings, Hooks hooks) {
+Result<std::unique_ptr<Server>> Server::start(const Settings& settings, Hooks hooks,
+                                              std::vector<Socket> passed) {
   std::unique_ptr<Server> server(new Server);
   server->settings_ = settings;
   auto loop = net::Loop::create();
   if (!loop) return std::unexpected(loop.error());
   server->loop_ = std::move(*loop);
   server->site_ = std::make_unique<Site>(std::move(hooks), settings.hosts);
-  if (const auto ok = server->bind_all(); !ok) return std::unexpected(ok.error());
+  if (const auto ok = server->bind_all(std::move(passed)); !ok) return std::unexpected(ok.error());
 
   // Signals are the main thread's.
   sigset_t all;
@@ -86,7 +89,13 @@ Result<std::unique_ptr<Server>> Server::start(const Settings& settings, Hooks ho
   return server;
 }
 
-Result<void> Server::bind_all() {
+Result<void> Server::bind_all(std::vector<Socket> passed) {
+  const auto take = [&](const net::Address& address, bool control) {
+    const auto it = std::ranges::find_if(passed, [&](const Socket& s) {
+      return s.fd && s.control == control && s.address == address;
+    });
+    return it == passed.end() ? net::Fd() : std::move(it->fd);
+  };
   const auto listen = [this](Result<net::Fd> fd, Side side) -> Result<void> {
     if (!fd) return std::unexpected(fd.error());
     auto listener = Listener::create(*loop_, *site_, side, std::move(*fd));
@@ -95,7 +104,8 @@ Result<void> Server::bind_all() {
     return {};
   };
   for (const net::Address& address : settings_.listen) {
-    auto fd = net::listen_stream(address, {.backlog = 64, .reuse_port = false});
+    Result<net::Fd> fd = take(address, false);
+    if (!*fd) fd = net::listen_stream(address, {.backlog = 64, .reuse_port = false});
     if (!fd) {
       return std::unexpected(
           Error{std::format("admin.listen {}: {}", address.to_string(), fd.error().message),
@@ -106,7 +116,10 @@ Result<void> Server::bind_all() {
     if (const auto ok = listen(std::move(*fd), Side::pages); !ok) return ok;
   }
   if (settings_.control_socket.empty()) return {};
-  if (const auto ok = listen(listen_control(settings_.control_socket), Side::control); !ok) {
+  const auto control = net::Address::parse("unix:" + settings_.control_socket);
+  Result<net::Fd> fd = control ? take(*control, true) : net::Fd();
+  if (!*fd) fd = listen_control(settings_.control_socket);
+  if (const auto ok = listen(std::move(fd), Side::control); !ok) {
     return std::unexpected(
         Error{std::format("admin.control_socket: {}", ok.error().message), ok.error().code});
   }
@@ -127,6 +140,27 @@ Server::~Server() {
   if (control_inode_ != 0 && id.device == control_device_ && id.inode == control_inode_) {
     ::unlink(settings_.control_socket.c_str());
   }
+}
+
+Result<std::vector<Server::Socket>> Server::sockets() const {
+  std::vector<Socket> all;
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    const bool control = i == settings_.listen.size();
+    auto address = control ? net::Address::parse("unix:" + settings_.control_socket)
+                           : Result<net::Address>(settings_.listen[i]);
+    if (!address) return std::unexpected(address.error());
+    net::Fd copy(fcntl(listeners_[i]->fd(), F_DUPFD_CLOEXEC, 0));
+    if (!copy) return fail_errno(errno, "cannot duplicate a socket of the admin side");
+    all.push_back({.address = *address, .control = control, .fd = std::move(copy)});
+  }
+  return all;
+}
+
+void Server::release() {
+  control_inode_ = 0;
+  loop_->post([this] {
+    for (const auto& l : listeners_) l->stop_accepting();
+  });
 }
 
 std::string Server::update(const Settings& settings) {

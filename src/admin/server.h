@@ -22,6 +22,7 @@ struct Hooks {
   std::function<bool()> ready;                  // started and not draining
   std::function<Result<std::string>()> reload;  // the text says what was done
   std::function<Result<std::string>()> reload_certificates;
+  std::function<Result<std::string>()> upgrade;  // a new process takes this one's place
   std::function<void()> drain;
   std::function<void()> reopen_logs;
   std::function<std::string()> status_json;
@@ -35,8 +36,16 @@ class Site;
 
 class Server {
  public:
-  // Binds every address and runs. The error names the address.
-  static Result<std::unique_ptr<Server>> start(const Settings& settings, Hooks hooks);
+  // A listening socket of a process that another takes the place of.
+  struct Socket {
+    net::Address address;  // as configured; of the control socket: its path
+    bool control = false;
+    net::Fd fd;
+  };
+
+  // Binds every address, but for those that were passed on, and runs. The error names the address.
+  static Result<std::unique_ptr<Server>> start(const Settings& settings, Hooks hooks,
+                                               std::vector<Socket> passed = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -45,12 +54,17 @@ class Server {
   // an empty one.
   std::string update(const Settings& settings);
 
+  // Copies, for the process that takes this one's place. Once it serves, release(): no connection is
+  // accepted here any more, and the control socket's file is the other's.
+  Result<std::vector<Socket>> sockets() const;
+  void release();
+
   // Where it listens, in the order of settings.listen: port 0 has become a real one.
   const std::vector<net::Address>& addresses() const { return addresses_; }
 
  private:
   Server();
-  Result<void> bind_all();
+  Result<void> bind_all(std::vector<Socket> passed);
 
   Settings settings_;
   std::vector<net::Address> addresses_;

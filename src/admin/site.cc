@@ -26,6 +26,7 @@ constexpr std::string_view kControlIndex =
     "GET  /status        JSON\n"
     "GET  /canaries      JSON: of each route with a canary\n"
     "POST /reload        read the configuration again\n"
+    "POST /upgrade       start the program anew; it takes over without a pause\n"
     "POST /drain         stop in good order, as SIGTERM does\n"
     "POST /reopen-logs   open the log files again\n"
     "POST /reload-certificates   read certificates whose files have changed\n"
@@ -35,7 +36,7 @@ constexpr std::string_view kControlIndex =
 constexpr std::string_view kPages[] = {"/", "/healthz", "/readyz", "/metrics", "/metrics.json"};
 constexpr std::string_view kQuestions[] = {"/", "/status", "/canaries"};
 constexpr std::string_view kCanary = "/canaries/";
-constexpr std::string_view kOrders[] = {"/reload", "/reload-certificates", "/drain",
+constexpr std::string_view kOrders[] = {"/reload", "/upgrade", "/reload-certificates", "/drain",
                                         "/reopen-logs"};
 
 bool one_of(std::string_view path, std::span<const std::string_view> list) {
@@ -137,6 +138,11 @@ Answer Site::control(std::string_view path) const {
   if (path == "/reload" || path == "/reload-certificates") {
     const auto done = path == "/reload" ? hooks_.reload() : hooks_.reload_certificates();
     // 422: the request was understood, the file it is about was not.
+    return done ? Answer{.body = *done + "\n"}
+                : Answer{.status = 422, .body = done.error().message + "\n"};
+  }
+  if (path == "/upgrade") {
+    const auto done = hooks_.upgrade();
     return done ? Answer{.body = *done + "\n"}
                 : Answer{.status = 422, .body = done.error().message + "\n"};
   }

@@ -100,7 +100,6 @@ void TicketKeyRing::go_on_with(const std::vector<TicketKey>& keys) {
   for (const TicketKey& key : keys) {
     if (keys_.size() < kMaxKeys) keys_.push_back(Entry{key, nullptr});
   }
-  std::ranges::sort(keys_, std::ranges::greater(), [](const Entry& e) { return e.key.created; });
 }
 
 Nanos TicketKeyRing::now() {

@@ -52,8 +52,8 @@ class TicketKeyRing {
   // For a process that goes on where this one stops: copies of the keys of its own, none where they
   // are a store's. The caller forgets them.
   std::vector<TicketKey> own_keys();
-  // In a ring that has none yet: goes on with those of the process before. Their times are read by
-  // the same clock, which is the machine's.
+  // In a ring that has none yet: goes on with those of the process before, the newest first. Their
+  // times are read by the same clock, which is the machine's.
   void go_on_with(const std::vector<TicketKey>& keys);
 
   TicketKey current(Nanos now);

@@ -1,21 +1,24 @@
 #include "edge/server.h"
 
+#include <openssl/crypto.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <format>
-#include <future>
 
 #include "base/text.h"
 #include "crypto/kernel_tls.h"
 #include "crypto/keylog.h"
+#include "edge/run_on.h"
 
 namespace pqedge::edge {
 namespace {
 
 constexpr Nanos kDrainLook = 20 * kMillisecond;
 constexpr uint32_t kMaxWorkers = 256;
+// How long new names of servers are waited for, at a start and at a reload.
+constexpr Nanos kFirstAnswers = 2 * kSecond;
 
 uint32_t usable_cpus() {
   cpu_set_t set;
@@ -24,24 +27,13 @@ uint32_t usable_cpus() {
   return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
 }
 
-// Runs `task` on the worker's thread and waits for it.
-template <typename Task>
-Result<void> run_on(Worker& worker, Task task) {
-  auto promise = std::make_shared<std::promise<Result<void>>>();
-  auto future = promise->get_future();
-  worker.loop().post([promise, task = std::make_shared<Task>(std::move(task))] {
-    promise->set_value((*task)());
-  });
-  return future.get();
-}
-
 }  // namespace
 
 Result<void> Server::check(Settings settings, bool ports) {
   if (ports) {
     for (const Binding& b : bindings(settings)) {
       for (const bool udp : {false, true}) {
-        if (udp && !b.listener->http3) continue;
+        if (udp ? !b.listener->binds_udp() : !b.listener->binds_tcp()) continue;
         if (auto ok = check_free(b, udp); !ok && !held_by_pqedge(b.address)) return ok;
       }
     }
@@ -50,6 +42,7 @@ Result<void> Server::check(Settings settings, bool ports) {
   if (auto keys = TicketKeyKeeper::load(settings.tls.ticket_keys); !keys) {
     return std::unexpected(keys.error());
   }
+  if (auto ok = PoolKeeper::check(settings); !ok) return ok;
   auto snapshot = Snapshot::build(std::move(settings), nullptr);
   if (!snapshot) return std::unexpected(snapshot.error());
   if (!(*snapshot)->certificates) return {};
@@ -63,9 +56,13 @@ Result<void> Server::check(Settings settings, bool ports) {
 Server::Server(net::Loop& main_loop, Options options)
     : loop_(main_loop),
       options_(std::move(options)),
+      retire_timer_([](void* self) { static_cast<Server*>(self)->free_retired(); }, this),
       drain_timer_([](void* self) { static_cast<Server*>(self)->watch_drain(); }, this) {}
 
-Server::~Server() { stop_workers(); }
+Server::~Server() {
+  stop_workers();
+  OPENSSL_cleanse(quic_secret_.data(), quic_secret_.size());
+}
 
 Result<std::unique_ptr<Server>> Server::start(net::Loop& main_loop, Options options) {
   std::unique_ptr<Server> s(new Server(main_loop, std::move(options)));
@@ -76,15 +73,16 @@ Result<std::unique_ptr<Server>> Server::start(net::Loop& main_loop, Options opti
 Result<void> Server::begin() {
   auto settings = options_.loader();
   if (!settings) return std::unexpected(settings.error());
-  const uint32_t count =
+  uint32_t count =
       std::min(settings->workers != 0 ? settings->workers : usable_cpus(), kMaxWorkers);
-
-  auto keys = quic::Keys::generate();
-  if (!keys) return std::unexpected(keys.error());
-  shared_.quic_keys = std::make_shared<const quic::Keys>(std::move(*keys));
-  shared_.tickets = crypto::TicketKeyRing::create(settings->tls.ticket_lifetime);
+  // Each has its sockets, with what waits in them.
+  if (options_.before) count = options_.before->workers;
+  owns_socket_files_ = !options_.before;
+  restart_only_.emplace(*settings);
+  if (auto ok = make_keys(*settings); !ok) return ok;
   ticket_keys_ = std::make_unique<TicketKeyKeeper>(loop_, shared_.tickets);
   begin_certificates(*settings);
+  begin_pools();
   auto log = record::AccessLog::open(settings->logs, count);
   if (!log) return std::unexpected(log.error());
   shared_.access_log = std::move(*log);
@@ -110,7 +108,11 @@ Result<void> Server::begin() {
   for (auto& w : shared_.workers) w->start();
   running_ = true;
   if (auto ok = install(std::move(*snapshot), std::move(*plans)); !ok) return ok;
-  acme_->begin();
+  if (options_.before) {
+    if (auto ok = follow_predecessor(); !ok) return ok;
+  } else {
+    acme_->begin();
+  }
   ready_.store(true, std::memory_order_release);
   return {};
 }
@@ -138,7 +140,9 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
       c = std::move(*made);
     }
   }
+  if (auto ok = PoolKeeper::check(snapshot->settings); !ok) return ok;
   if (auto ok = stapling_->configure(snapshot->settings.tls); !ok) return ok;
+  pools_->adopt(snapshot, kFirstAnswers);
   shared_.tickets->set_lifetime(snapshot->settings.tls.ticket_lifetime);
   ticket_keys_->apply(std::move(*ticket_keys), snapshot->settings.tls.ticket_lifetime);
   shared_.max_connections.store(snapshot->settings.max_connections, std::memory_order_relaxed);
@@ -153,9 +157,10 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
   }
   bound_.clear();
   for (const Binding& b : bindings(snapshot->settings)) {
-    bound_[b.address.to_string()] = b.listener->http3;
+    bound_[b.address.to_string()] = {b.listener->binds_tcp(), udp_of(*b.listener)};
   }
-  current_ = std::move(snapshot);
+  restart_only_->note(snapshot->settings);
+  retire(std::exchange(current_, std::move(snapshot)));
   return {};
 }
 
@@ -163,30 +168,10 @@ Result<std::string> Server::reload() {
   if (draining_) return fail("the process is shutting down");
   auto settings = options_.loader();
   if (!settings) return std::unexpected(settings.error());
+  std::vector<std::string> pending = restart_only_->differing(*settings);
+  settings->crypto = restart_only_->crypto();
   std::string notes;
-  if (settings->workers != current_->settings.workers) {
-    notes += "; server.workers changes with a restart";
-  }
-  if (settings->crypto != current_->settings.crypto) {
-    notes += "; the section crypto changes with a restart";
-    settings->crypto = current_->settings.crypto;  // said with each reload until then
-  }
-  // Its memory is taken once, with the first configuration that has early data.
-  const crypto::EarlyDataSettings& early = current_->settings.tls.early_data;
-  if (early.on && settings->tls.early_data.on &&
-      settings->tls.early_data.replay_entries != early.replay_entries) {
-    notes += "; tls.early_data_tickets changes with a restart";
-  }
-  if (settings->signing.threads != current_->settings.signing.threads) {
-    notes += "; signing.threads changes with a restart";
-  }
-  if (settings->logs.queue != current_->settings.logs.queue) {
-    notes += "; logging.queue changes with a restart";
-  }
-  if (settings->quic.receive_buffer != current_->settings.quic.receive_buffer ||
-      settings->quic.send_buffer != current_->settings.quic.send_buffer) {
-    notes += "; quic.receive_buffer and quic.send_buffer change with a restart (or a new address)";
-  }
+  for (const std::string& note : pending) notes += "; " + note;
   auto snapshot = Snapshot::build(
       std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr,
       current_.get());
@@ -199,10 +184,12 @@ Result<std::string> Server::reload() {
   if (auto ok = shared_.access_log->update((*snapshot)->settings.logs); !ok) {
     return std::unexpected(ok.error());
   }
-  log::set_level((*snapshot)->settings.logs.level);
   if (auto ok = install(std::move(*snapshot), std::move(*plans)); !ok) {
+    [[maybe_unused]] const auto back = shared_.access_log->update(current_->settings.logs);
     return std::unexpected(ok.error());
   }
+  log::set_level(current_->settings.logs.level);
+  pending_restart_ = std::move(pending);
   if (auto ok = acme_->configure(current_->settings.acme); !ok) {
     log::error("acme", "{}", ok.error().message);
     notes += "; acme stays as it was: " + ok.error().message;
@@ -213,13 +200,13 @@ Result<std::string> Server::reload() {
                      current_->settings.listeners.size(), notes);
 }
 
-void Server::drain(std::function<void()> done) {
+void Server::drain(std::function<void()> done, Nanos timeout) {
   drained_ = std::move(done);
   if (draining_) return;
   draining_ = true;
   ready_.store(false, std::memory_order_release);
   const Settings& s = current_->settings;
-  drain_deadline_ = monotonic_now() + s.drain_timeout;
+  drain_deadline_ = monotonic_now() + timeout;
   acme_->finish();  // orders are the next process's
   for (auto& w : shared_.workers) {
     run_on(*w, [&w, linger = s.drain_linger] {
@@ -232,7 +219,7 @@ void Server::drain(std::function<void()> done) {
 
 void Server::watch_drain() {
   const uint32_t left = shared_.connections.load(std::memory_order_relaxed);
-  if (left == 0) {
+  if (left == 0 && shared_.unsettled.load(std::memory_order_relaxed) == 0) {
     finish_drain();
     return;
   }
@@ -240,7 +227,8 @@ void Server::watch_drain() {
     drain_timer_.arm(loop_, kDrainLook);
     return;
   }
-  log::warning("server", "drain_timeout passed: {} connections are cut", left);
+  log::warning("server", "{} passed: {} connections are cut",
+               handed_over_ ? "upgrade_drain_timeout" : "drain_timeout", left);
   for (auto& w : shared_.workers) {
     run_on(*w, [&w] {
       w->close_connections();
@@ -263,7 +251,8 @@ void Server::stop_workers() {
   }
   end_certificates();
   shared_.workers.clear();
-  for (const auto& [address, udp] : bound_) {
+  if (!owns_socket_files_) return;
+  for (const auto& [address, bound] : bound_) {
     // The file of an inherited socket is the service manager's.
     if (auto a = net::Address::parse(address);
         a && a->is_unix() && inherited(*a, false) == nullptr) {
@@ -290,10 +279,10 @@ std::string Server::status_json() const {
   const crypto::KernelTls kernel_tls = crypto::kernel_tls();
   return std::format(
       "{{\"configuration\":\"{}\",\"workers\":{},\"client_connections\":{},\"reloads\":{},"
-      "\"ready\":{},\"draining\":{},\"kernel_tls\":{{\"library\":{},\"kernel\":{},"
+      "\"ready\":{},\"draining\":{},{},\"kernel_tls\":{{\"library\":{},\"kernel\":{},"
       "\"used\":false}},\"stapling\":{}}}",
       source, shared_.workers.size(), shared_.connections.load(std::memory_order_relaxed), reloads_,
-      ready(), draining_, kernel_tls.library, kernel_tls.kernel,
+      ready(), draining_, process_json(), kernel_tls.library, kernel_tls.kernel,
       stapling_ == nullptr ? "[]" : stapling_->status_json());
 }
 

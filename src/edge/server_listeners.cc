@@ -41,7 +41,8 @@ std::string Server::unused_sockets(const Settings& settings) const {
   const auto all = bindings(settings);
   for (const net::InheritedSocket& s : options_.inherited) {
     const bool used = std::ranges::any_of(all, [&](const Binding& b) {
-      return b.address == s.address && (!s.udp || b.listener->http3);
+      return b.address == s.address &&
+             (s.udp ? b.listener->binds_udp() : b.listener->binds_tcp());
     });
     if (used) continue;
     unused += std::format("{}{} {} ('{}')", unused.empty() ? "" : ", ", s.udp ? "UDP" : "stream",
@@ -52,21 +53,28 @@ std::string Server::unused_sockets(const Settings& settings) const {
 
 // Every worker gets a socket of its own where we bind it (SO_REUSEPORT spreads the clients). One
 // that is inherited, or a Unix socket, there is but once: the workers share it.
-Result<net::Fd> Server::stream_socket(const Binding& b, const net::Fd* first) const {
+//
+// What another process passed on is one a worker again, since the workers are as many as they were.
+Result<net::Fd> Server::stream_socket(const Binding& b, size_t worker, const net::Fd* first) {
   if (const net::InheritedSocket* socket = inherited(b.address, false)) {
     return duplicate(socket->fd);
   }
+  if (PassedSocket* socket = passed(b.address, false, worker)) return std::move(socket->fd);
   if (b.address.is_unix() && first != nullptr) return duplicate(*first);
   net::ListenOptions options;
   options.v6_only = b.listener->v6_only;
   return net::listen_stream(b.address, options);
 }
 
-Result<net::UdpSocket> Server::udp_socket(const Binding& b, const quic::Settings& quic) const {
+Result<net::UdpSocket> Server::udp_socket(const Binding& b, size_t worker,
+                                          const quic::Settings& quic) {
   if (const net::InheritedSocket* socket = inherited(b.address, true)) {
     auto copy = duplicate(socket->fd);
     if (!copy) return std::unexpected(copy.error());
     return net::adopt_udp(std::move(*copy), b.address, quic.receive_buffer, quic.send_buffer);
+  }
+  if (PassedSocket* socket = passed(b.address, true, worker)) {
+    return net::adopt_udp(std::move(socket->fd), b.address, quic.receive_buffer, quic.send_buffer);
   }
   net::ListenOptions options;
   options.v6_only = b.listener->v6_only;
@@ -79,10 +87,14 @@ Result<std::vector<ListenerPlan>> Server::plan_listeners(const Settings& setting
   const PassthroughSet passthroughs(settings, shared_.servers);
   for (const Binding& b : bindings(settings)) {
     const auto known = bound_.find(b.address.to_string());
-    const bool new_tcp = known == bound_.end();
-    const bool new_udp = b.listener->http3 && (new_tcp || !known->second);
+    const Bound bound = known == bound_.end() ? Bound{} : known->second;
+    const bool new_tcp = b.listener->binds_tcp() && !bound.tcp;
+    const bool new_udp = b.listener->binds_udp() && bound.udp != udp_of(*b.listener);
     for (const bool udp : {false, true}) {
-      if (!(udp ? new_udp : new_tcp) || inherited(b.address, udp) != nullptr) continue;
+      if (!(udp ? new_udp : new_tcp) || inherited(b.address, udp) != nullptr ||
+          is_passed(b.address, udp)) {
+        continue;
+      }
       if (auto ok = check_free(b, udp); !ok) return std::unexpected(ok.error());
     }
     auto passthrough = passthroughs.table_of(*b.listener);
@@ -93,12 +105,13 @@ Result<std::vector<ListenerPlan>> Server::plan_listeners(const Settings& setting
       ListenerPlan::Entry entry;
       entry.view = view;
       if (new_tcp) {
-        auto fd = stream_socket(b, i == 0 ? nullptr : &plans[0].entries.back().tcp);
+        auto fd = stream_socket(b, i, i == 0 ? nullptr : &plans[0].entries.back().tcp);
         if (!fd) return about(b, "", fd.error());
         entry.tcp = std::move(*fd);
       }
       if (new_udp) {
-        auto udp = udp_socket(b, settings.quic);
+        entry.read_udp = !is_left_to_predecessor(b.address);
+        auto udp = udp_socket(b, i, settings.quic);
         if (!udp) return about(b, " (UDP)", udp.error());
         if (i == 0) log_buffers(b.address, *udp);
         entry.udp = std::move(*udp);
@@ -107,6 +120,31 @@ Result<std::vector<ListenerPlan>> Server::plan_listeners(const Settings& setting
     }
   }
   return plans;
+}
+
+PassedSocket* Server::passed(const net::Address& address, bool udp, size_t worker) {
+  if (!options_.before) return nullptr;
+  const auto use = udp ? PassedSocket::Use::udp : PassedSocket::Use::stream;
+  const auto it = std::ranges::find_if(options_.before->sockets, [&](const PassedSocket& s) {
+    return s.use == use && s.address == address && s.worker == worker && s.fd;
+  });
+  return it == options_.before->sockets.end() ? nullptr : &*it;
+}
+
+bool Server::is_passed(const net::Address& address, bool udp) {
+  return passed(address, udp, 0) != nullptr;
+}
+
+// Two must not read from one socket: the datagrams of a connection would be torn apart.
+bool Server::is_left_to_predecessor(const net::Address& address) {
+  if (!options_.before || (!is_passed(address, true) && inherited(address, true) == nullptr &&
+                           !std::ranges::contains(udp_to_take_, address.to_string()))) {
+    return false;
+  }
+  if (!std::ranges::contains(udp_to_take_, address.to_string())) {
+    udp_to_take_.push_back(address.to_string());
+  }
+  return true;
 }
 
 }  // namespace pqedge::edge

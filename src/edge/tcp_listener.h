@@ -20,6 +20,7 @@ class TcpListener final : public net::EventSource {
 
   void update(std::shared_ptr<const ListenerView> view) { view_ = std::move(view); }
   const ListenerView& view() const { return *view_; }
+  int fd() const { return fd_.get(); }
 
   // Takes all that the kernel has accepted for us, then closes: none of them is reset.
   void close();

@@ -32,7 +32,9 @@ Worker::Worker(Shared& shared, uint16_t index, uint32_t workers, std::unique_ptr
       backends_(*loop_, shared.servers, workers),
       shadows_(*loop_),
       clear_retired_([](void* self) { static_cast<Worker*>(self)->clear_retired(); }, this),
-      resume_waiting_([](void* self) { static_cast<Worker*>(self)->resume_waiting(); }, this) {}
+      resume_waiting_([](void* self) { static_cast<Worker*>(self)->resume_waiting(); }, this),
+      neighbours_(*this),
+      udp_streams_(*this) {}
 
 Worker::~Worker() = default;
 
@@ -49,6 +51,7 @@ void Worker::start() {
     tcp_.clear();
     quic_.clear();
     closing_quic_.clear();
+    udp_streams_.clear();
     backends_.close_all();
     snapshot_ = {};
   });
@@ -61,6 +64,7 @@ void Worker::join() {
 Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
                            std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan) {
   snapshot_ = SnapshotRef(new WorkerSnapshot(std::move(snapshot), std::move(contexts), backends_,
+                                            shared_.members,
                                             static_cast<uint32_t>(shared_.workers.size())));
   if (certificates_ != nullptr && snapshot_->contexts() != nullptr) {
     snapshot_->contexts()->set_certificates(certificates_);
@@ -73,7 +77,8 @@ Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
   quic_.clear();
   for (ListenerPlan::Entry& e : plan.entries) {
     const std::string key = e.view->address.to_string();
-    if (auto it = old_tcp.find(key); it != old_tcp.end() && it->second) {
+    const bool keeps_tcp = e.view->settings.binds_tcp();
+    if (auto it = old_tcp.find(key); keeps_tcp && it != old_tcp.end() && it->second) {
       it->second->update(e.view);
       tcp_[key] = std::move(it->second);
     } else if (e.tcp) {
@@ -86,7 +91,7 @@ Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
       it->second->update(e.view);
       quic_[key] = std::move(it->second);
     } else if (e.udp.fd) {
-      auto made = QuicListener::create(*this, e.view, std::move(e.udp));
+      auto made = QuicListener::create(*this, e.view, std::move(e.udp), e.read_udp);
       if (!made) return std::unexpected(made.error());
       quic_[key] = std::move(*made);
     }
@@ -100,7 +105,7 @@ Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
     closing_quic_.push_back(std::move(listener));
   }
   std::erase_if(closing_quic_, [](const auto& l) { return l->connections() == 0; });
-  return {};
+  return udp_streams_.apply(plan);
 }
 
 void Worker::set_certificates(std::shared_ptr<const crypto::CertificateStore> store) {
@@ -116,6 +121,7 @@ void Worker::drain(Nanos linger) {
   for (auto& [key, listener] : tcp_) listener->close();
   tcp_.clear();
   for (auto& [key, listener] : quic_) listener->stop_accepting();
+  udp_streams_.stop_accepting();
   connections_.for_each([&](ClientConnection& c) { c.drain(linger); });
 }
 
@@ -123,6 +129,7 @@ void Worker::close_connections() {
   connections_.for_each([](ClientConnection& c) { c.close_now(); });
   for (auto& [key, listener] : quic_) listener->cut_passthrough("cut at shutdown");
   for (auto& listener : closing_quic_) listener->cut_passthrough("cut at shutdown");
+  udp_streams_.cut("cut at shutdown");
 }
 
 Exchange& Worker::new_exchange(http::ServerStream& stream, const ListenerView& listener) {
@@ -201,6 +208,10 @@ void Worker::hand_over(const quic::Owner& owner, const net::Address& listener,
     kHandOverDropped.add();
     return;
   }
+  if (neighbours_.is_of_predecessor(owner)) {
+    neighbours_.hand_over(owner, listener, datagram);
+    return;
+  }
   Worker& other = *shared_.workers[owner.worker];
   if (other.handed_over_waiting_.fetch_add(1, std::memory_order_relaxed) >= kMaxHandedOver) {
     other.handed_over_waiting_.fetch_sub(1, std::memory_order_relaxed);
@@ -225,13 +236,8 @@ void Worker::hand_over(const quic::Owner& owner, const net::Address& listener,
 
 void Worker::receive_handed_over(const net::Address& listener,
                                  const quic::ReceivedDatagram& datagram) {
-  if (auto it = quic_.find(listener.to_string()); it != quic_.end()) {
-    it->second->receive_handed_over(datagram);
-    return;
-  }
-  for (auto& l : closing_quic_) {
-    if (l->view().address == listener) l->receive_handed_over(datagram);
-  }
+  if (QuicListener* l = quic_listener(listener)) return l->receive_handed_over(datagram);
+  if (UdpStream* s = udp_streams_.find(listener)) s->receive_handed_over(datagram);
 }
 
 }  // namespace pqedge::edge

@@ -14,11 +14,13 @@
 #include "edge/client_connection.h"
 #include "edge/exchange.h"
 #include "edge/handover.h"
+#include "edge/member_table.h"
 #include "edge/neighbours.h"
 #include "edge/quic_listener.h"
 #include "edge/shadow.h"
 #include "edge/snapshot.h"
 #include "edge/tcp_listener.h"
+#include "edge/udp_streams.h"
 #include "net/loop.h"
 #include "record/access_log.h"
 #include "wire/quic/keys.h"
@@ -30,6 +32,7 @@ class Worker;
 // What the workers of a process share.
 struct Shared {
   upstream::Registry servers;
+  MemberTable members;
   std::shared_ptr<crypto::TicketKeyRing> tickets;
   std::shared_ptr<const quic::Keys> quic_keys;
   uint16_t generation = 0;
@@ -69,6 +72,9 @@ class Worker {
                      std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan);
   // From the next handshake on.
   void set_certificates(std::shared_ptr<const crypto::CertificateStore> store);
+  void set_members(const std::string& pool, std::shared_ptr<const upstream::Members> members) {
+    backends_.set_members(pool, members);
+  }
   // Stops listening and announces the end to every connection.
   void drain(Nanos linger);
   void close_connections();
@@ -153,6 +159,7 @@ class Worker {
   net::Deferred resume_waiting_;
 
   Neighbours neighbours_;
+  UdpStreams udp_streams_;
   std::atomic<uint32_t> handed_over_waiting_{0};
   Nanos last_descriptor_warning_ = 0;
   bool draining_ = false;

@@ -13,7 +13,7 @@
 
 namespace pqedge::net {
 
-inline constexpr size_t kMaxMessageBytes = 4096;
+inline constexpr size_t kMaxMessageBytes = 32 * 1024;
 inline constexpr size_t kMaxMessageDescriptors = 200;  // the kernel's SCM_MAX_FD is 253
 
 struct SocketPair {

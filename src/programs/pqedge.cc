@@ -20,6 +20,7 @@
 #include "programs/pqedge/probe.h"
 #include "programs/pqedge/serve.h"
 #include "programs/pqedge/ticket_keys.h"
+#include "programs/pqedge/upgrade.h"
 
 namespace {
 
@@ -128,5 +129,6 @@ int main(int argc, char** argv) {
   if (*check_command) return check(file, options.allow_insecure_backends);
   if (*explain_command) return pqedge::explain(explained);
   if (*probe.app) return pqedge::run_probe(probe);
+  options.command = pqedge::own_command(argc, argv);
   return pqedge::serve(options);
 }

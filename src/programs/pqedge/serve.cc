@@ -25,7 +25,10 @@
 #include "jobs/demo_backend.h"
 #include "net/inherited.h"
 #include "net/loop.h"
+#include "programs/pqedge/config_watch.h"
 #include "programs/pqedge/notify.h"
+#include "programs/pqedge/pid_file.h"
+#include "programs/pqedge/upgrade.h"
 #include "record/error_log.h"
 #include "record/metrics.h"
 
@@ -60,6 +63,7 @@ class Process final : private net::EventSource {
   int run() {
     if (auto ok = begin(); !ok) {
       std::fprintf(stderr, "pqedge: %s\n", ok.error().message.c_str());
+      if (channel_) edge::send_failure(channel_.get(), ok.error().message);
       return 1;
     }
     if (options_.config.empty()) print_what_to_try();
@@ -67,6 +71,7 @@ class Process final : private net::EventSource {
     if (watchdog_interval() != 0) watchdog_.arm(*loop_, watchdog_interval());
     loop_->run();
     ended_.store(true, std::memory_order_release);
+    pid_file_.remove();
     admin_.reset();
     server_.reset();
     demo_.reset();
@@ -84,6 +89,8 @@ class Process final : private net::EventSource {
     auto inherited = net::take_inherited_sockets();
     if (!inherited) return std::unexpected(inherited.error());
     options.inherited = std::move(*inherited);
+    std::vector<admin::Server::Socket> admin_sockets;
+    if (auto ok = take_over(options, admin_sockets); !ok) return ok;
     if (options_.config.empty()) {
       auto demo = jobs::DemoBackend::start();
       if (!demo) return std::unexpected(demo.error());
@@ -91,6 +98,10 @@ class Process final : private net::EventSource {
       auto pem = crypto::make_self_signed({"localhost", "127.0.0.1", "::1"});
       if (!pem) return std::unexpected(pem.error());
       options.pem = std::move(*pem);
+    }
+    if (!options_.config.empty()) {  // before it is read: a change meanwhile is seen
+      watch_ =
+          std::make_unique<ConfigWatch>(*loop_, options_.config, [this] { reload_by_watch(); });
     }
     auto first = load();
     if (!first) return std::unexpected(first.error());
@@ -102,8 +113,10 @@ class Process final : private net::EventSource {
     for (const std::string& line : report.lines) log::info("crypto", "{}", line);
     for (const std::string& line : report.alarms) log::error("crypto", "{}", line);
     log::info("tls", "{}", crypto::describe(crypto::kernel_tls()));
-    options.loader = [this]() -> Result<edge::Settings> {
-      auto c = load();
+    options.loader = [this, read = std::make_shared<Result<config::Configuration>>(
+                                std::move(first))]() -> Result<edge::Settings> {
+      // The start needs it once more, and is not to wait for a large file to be read again.
+      auto c = *read ? std::exchange(*read, fail("it is in use")) : load();
       if (!c) return std::unexpected(c.error());
       loaded_admin_ = std::move(c->admin);
       loaded_warnings_ = std::move(c->warnings);
@@ -115,10 +128,79 @@ class Process final : private net::EventSource {
     log::info("server", "serving {} with {} workers", server_->settings().source,
               server_->worker_count());
     tell_metrics();
-    auto admin = admin::Server::start(loaded_admin_, admin_hooks());
+    auto admin = admin::Server::start(loaded_admin_, admin_hooks(), std::move(admin_sockets));
     if (!admin) return std::unexpected(admin.error());
     admin_ = std::move(*admin);
+    if (auto ok = begin_taken(); !ok) return ok;
+    return begin_own();
+  }
+
+  // What belongs to the process that serves.
+  Result<void> begin_own() {
+    if (auto ok = pid_file_.write(server_->settings().pid_file); !ok) return ok;
+    upgrade_ = std::make_unique<Upgrade>(*loop_, Upgrade::Program{options_.command, first_signals_},
+                                         upgrade_host());
+    return watch_ == nullptr ? Result<void>{} : watch_->set(server_->settings().watch_config);
+  }
+
+  // The sockets and keys of the process that started this one to take its place.
+  Result<void> take_over(edge::Server::Options& options,
+                         std::vector<admin::Server::Socket>& admin_sockets) {
+    auto channel = take_upgrade_channel();
+    if (!channel) return std::unexpected(channel.error());
+    channel_ = std::move(*channel);
+    if (!channel_) return {};
+    auto handover = edge::receive_handover(channel_.get());
+    if (!handover) return std::unexpected(handover.error());
+    for (edge::PassedSocket& s : handover->sockets) {
+      const bool control = s.use == edge::PassedSocket::Use::control;
+      if (!control && s.use != edge::PassedSocket::Use::admin) continue;
+      admin_sockets.push_back({.address = s.address, .control = control, .fd = std::move(s.fd)});
+    }
+    for (net::InheritedSocket& s : handover->inherited) options.inherited.push_back(std::move(s));
+    handover->inherited.clear();
+    options.before = std::move(*handover);
     return {};
+  }
+
+  // Everything is ready here: the old process lets go.
+  Result<void> begin_taken() {
+    if (!channel_) return {};
+    if (auto ok = edge::send_ready(channel_.get(), server_->udp_to_take()); !ok) return ok;
+    const auto go = edge::receive_verdict(channel_.get());
+    if (!go) return std::unexpected(go.error());
+    channel_.reset();
+    if (!*go) return fail("the running process has withdrawn its offer");
+    if (auto ok = server_->begin_taken(); !ok) return ok;
+    log::info("upgrade", "this process, {}, serves instead of {}", getpid(),
+              server_->predecessor());
+    return {};
+  }
+
+  Upgrade::Host upgrade_host() {
+    Upgrade::Host host;
+    host.add_sockets = [this](std::vector<edge::PassedSocket>& out) -> Result<void> {
+      auto sockets = admin_->sockets();
+      if (!sockets) return std::unexpected(sockets.error());
+      for (admin::Server::Socket& s : *sockets) {
+        out.push_back({.use = s.control ? edge::PassedSocket::Use::control
+                                        : edge::PassedSocket::Use::admin,
+                       .address = s.address,
+                       .fd = std::move(s.fd)});
+      }
+      return {};
+    };
+    host.done = [this](pid_t process) {
+      admin_->release();
+      notify(std::format("MAINPID={}", process));
+      watchdog_.disarm();
+      drain(server_->settings().upgrade_drain_timeout);
+    };
+    return host;
+  }
+
+  void drain(Nanos timeout) {
+    server_->drain([this] { loop_->stop(); }, timeout);
   }
 
   Result<config::Configuration> load() {
@@ -143,6 +225,7 @@ class Process final : private net::EventSource {
     hooks.reload_certificates = [this] {
       return on_main([this] { return server_->reload_certificates(); });
     };
+    hooks.upgrade = [this] { return upgrade_and_wait(); };
     hooks.drain = [this] { loop_->post([this] { stop(); }); };
     hooks.reopen_logs = [this] { loop_->post([this] { reopen(); }); };
     hooks.status_json = [this] {
@@ -175,11 +258,35 @@ class Process final : private net::EventSource {
     return future.get();
   }
 
+  // On the admin thread.
+  Result<std::string> upgrade_and_wait() {
+    auto promise = std::make_shared<std::promise<Result<std::string>>>();
+    auto future = promise->get_future();
+    loop_->post([this, promise] {
+      upgrade([promise](Result<std::string> done) { promise->set_value(std::move(done)); });
+    });
+    while (future.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+      if (ended_.load(std::memory_order_acquire)) return fail("the process is stopping");
+    }
+    return future.get();
+  }
+
+  void upgrade(Upgrade::Answer answer) {
+    if (upgrade_ == nullptr) return answer(fail("the process is starting"));
+    upgrade_->begin(*server_, std::move(answer));
+  }
+
+  void upgrade_by_signal() {
+    upgrade([](const Result<std::string>& done) {
+      if (!done) log::error("upgrade", "{}", done.error().message);
+    });
+  }
+
   Result<void> block_signals() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, s);
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);  // inherited by every thread made from here on
+    for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&set, s);
+    pthread_sigmask(SIG_BLOCK, &set, &first_signals_);  // inherited by every thread made from here on
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to be told of, like a full disk
     signals_ = net::Fd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
@@ -193,13 +300,17 @@ class Process final : private net::EventSource {
       switch (info.ssi_signo) {
         case SIGHUP: reload_by_signal(); break;
         case SIGUSR1: reopen(); break;
+        case SIGUSR2: upgrade_by_signal(); break;
         default: stop(); break;
       }
     }
   }
 
   Result<std::string> reload() {
+    // The new process would not know of it.
+    if (upgrade_ != nullptr && upgrade_->running()) return fail("an upgrade is under way");
     notify_reloading();
+    if (watch_ != nullptr) watch_->note();
     auto done = server_->reload();
     if (done) {
       *done += adopt();
@@ -220,6 +331,14 @@ class Process final : private net::EventSource {
     if (const std::string restart = admin_->update(loaded_admin_); !restart.empty()) {
       notes += "; " + restart;
     }
+    if (watch_ != nullptr) {
+      if (auto ok = watch_->set(server_->settings().watch_config); !ok) {
+        notes += "; the file is not watched: " + ok.error().message;
+      }
+    }
+    if (auto ok = pid_file_.write(server_->settings().pid_file); !ok) {
+      notes += "; " + ok.error().message;
+    }
     tell_metrics();
     return notes;
   }
@@ -233,6 +352,12 @@ class Process final : private net::EventSource {
     }
     info.udp_ports.assign(ports.begin(), ports.end());
     record::set_process_info(std::move(info));
+  }
+
+  void reload_by_watch() {
+    if (server_->draining()) return;
+    log::info("server", "{} has changed", options_.config);
+    reload_by_signal();
   }
 
   void reload_by_signal() { [[maybe_unused]] const auto done = reload(); }
@@ -252,7 +377,7 @@ class Process final : private net::EventSource {
     log::info("server", "stopping: listeners close, {} s for what runs",
               server_->settings().drain_timeout / kSecond);
     notify("STOPPING=1");
-    server_->drain([this] { loop_->stop(); });
+    drain(server_->settings().drain_timeout);
   }
 
   void ping_watchdog() {
@@ -264,10 +389,15 @@ class Process final : private net::EventSource {
   std::unique_ptr<net::Loop> loop_;
   net::Fd signals_;
   net::Timer watchdog_;
+  sigset_t first_signals_{};  // blocked when the program began
+  net::Fd channel_;           // to the process whose place this one takes, until it serves
   std::atomic<bool> ended_{false};
   std::unique_ptr<jobs::DemoBackend> demo_;
   std::unique_ptr<edge::Server> server_;
   std::unique_ptr<admin::Server> admin_;
+  std::unique_ptr<Upgrade> upgrade_;
+  std::unique_ptr<ConfigWatch> watch_;
+  PidFile pid_file_;
   admin::Settings loaded_admin_;  // of the last load
   std::vector<std::string> loaded_warnings_;
 };

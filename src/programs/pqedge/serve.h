@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace pqedge {
 
@@ -10,6 +11,7 @@ struct ServeOptions {
   std::string debug_client;   // overrides [debug]: key log and qlog for this one client address
   std::string keylog_file;
   std::string qlog_dir;
+  std::vector<std::string> command;       // that started this process: an upgrade starts it again
   bool allow_insecure_backends = false;  // what [[pool]] tls_verify = false needs besides
 };
 
