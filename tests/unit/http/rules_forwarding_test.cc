@@ -366,5 +366,27 @@ TEST(ProtectedNames, ExactAndFolded) {
   EXPECT_EQ(protection_of("!x"), Protection::none);
 }
 
+// K50: names that the configuration protects arrive in no spelling, from nobody.
+TEST(ForBackend, ProtectedFieldsArriveInNoSpelling) {
+  IdentitySettings settings = Forwarded::trusting("192.0.2.0/24");
+  settings.forwarded = settings.x_forwarded = false;
+  settings.protected_fields = {"X-Authenticated-User", "Referer"};
+  const Forwarded f({{"X-Authenticated-User", "root"},
+                     {"X_Authenticated_User", "root"},
+                     {"x.authenticated.user", "root"},
+                     {"X-Authenticated_User", "root"},
+                     {"X_Forwarded_User", "root"},
+                     {"referer", "x"},
+                     {"XAuthenticatedUser", "1"},
+                     {"X-Authenticated-User-Name", "2"}},
+                    "192.0.2.7:5000", settings);
+  EXPECT_EQ(f.left(), (Lines{"XAuthenticatedUser: 1", "X-Authenticated-User-Name: 2"}));
+  Arena arena;
+  Fields t(arena);
+  add_all(t, {{"x_authenticated.user", "root"}, {"X_Real.IP", "1.2.3.4"}, {"X-Checksum", "7"}});
+  strip_trailers(t, settings);
+  EXPECT_EQ(lines(t), Lines{"X-Checksum: 7"});
+}
+
 }  // namespace
 }  // namespace pqedge::http

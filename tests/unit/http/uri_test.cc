@@ -218,5 +218,15 @@ TEST(Canonicalise, AHostIsNeeded) {
   EXPECT_EQ(canonicalised("a b", "/", Method::get, Version::http10).status, 400);
 }
 
+TEST(RawBehind, WhatIsBehindAPrefixAsItCame) {
+  EXPECT_EQ(raw_behind("/api/x%2f%41", 4), "/x%2f%41");
+  EXPECT_EQ(raw_behind("/%61pi/x", 4), "/x");
+  EXPECT_EQ(raw_behind("//api//x", 4), "//x");
+  EXPECT_EQ(raw_behind("/a%2fb/x", 6), "/x");
+  EXPECT_EQ(raw_behind("/a\\b/x", 6), "/x") << "a raw byte that is encoded in the canonical path";
+  EXPECT_EQ(raw_behind("/api", 4), "");
+  EXPECT_EQ(raw_behind("/x", 0), "/x");
+}
+
 }  // namespace
 }  // namespace pqedge::http
