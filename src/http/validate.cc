@@ -40,7 +40,7 @@ Problems validate(const IdentitySettings& settings) {
     const Name id = known_name(name);
     if (!is_token(name)) {
       out.push_back({key, in_quotes(name) + " is no name of a header field",
-                     "write it as in "X-Authenticated-User""});
+                     "write it as in \"X-Authenticated-User\""});
     } else if (id == Name::cookie || id == Name::host || id == Name::content_length ||
                id == Name::authorization) {
       out.push_back({key, in_quotes(name) + " is a field that clients have to send",
