@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,19 +72,25 @@ class PoolKeeper {
     jobs::DiscoveryReport report;
   };
 
-  static bool same_definition(const upstream::PoolSettings& a, const upstream::PoolSettings& b);
+  // Reports on their way from the thread that makes them.
+  struct Inbox;
+
   void begin_pool(Kept& kept, const upstream::PoolSettings& settings,
                   std::shared_ptr<const crypto::BackendTls> tls);
   // Members anew from all sources. True: they are others than before.
   bool compose(Kept& kept);
-  void publish(Kept& kept);
+  void compose_and_publish(Kept& kept);
   void update_jobs();
-  void on_found(jobs::DiscoveryReport report);
-  const upstream::Member* find(const Kept& kept, std::string_view server) const;
+  std::unique_ptr<jobs::BackendJobs> start_jobs();
+  void send_checks();
+  // Reports that have come. `awaited`: pools whose first one is waited for; those that came are
+  // taken out, and nobody is told, for the workers do not know these pools yet.
+  void take_reports(std::set<std::string>* awaited);
+  void await_reports(std::set<std::string> awaited, Nanos patience);
+  void on_report(jobs::DiscoveryReport report, bool tell);
   Result<std::string> add(Kept& kept, const PoolOrder& order);
   Result<std::string> replace(Kept& kept, const PoolOrder& order);
   Result<std::string> change(Kept& kept, const PoolOrder& order);
-  std::string pool_json(const Kept& kept, Nanos now) const;
 
   net::Loop& loop_;
   upstream::Registry& registry_;
@@ -91,6 +98,7 @@ class PoolKeeper {
   Publish publish_;
   std::map<std::string, Kept, std::less<>> pools_;
   std::shared_ptr<const http::Limits> limits_;
+  std::shared_ptr<Inbox> inbox_;
   // Null until a pool wants checks or discovery.
   std::unique_ptr<jobs::BackendJobs> jobs_;
 };

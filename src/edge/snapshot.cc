@@ -209,11 +209,13 @@ const RoutePlan& Snapshot::plan_for_connect(const route::Subject& subject) const
 
 WorkerSnapshot::WorkerSnapshot(std::shared_ptr<const Snapshot> shared,
                                std::shared_ptr<crypto::ServerContexts> contexts,
-                               upstream::Backends& backends, uint32_t workers)
+                               upstream::Backends& backends, const MemberTable& members,
+                               uint32_t workers)
     : shared_(std::move(shared)), contexts_(std::move(contexts)) {
   const auto& pools = shared_->settings.pools;
   for (size_t i = 0; i < pools.size(); ++i) {
-    pools_.push_back(backends.make_pool(pools[i], shared_->limits, shared_->backend_tls[i]));
+    pools_.push_back(backends.make_pool(pools[i], shared_->limits, shared_->backend_tls[i],
+                                        members.find(pools[i].name)));
     budgets_.emplace_back(pools[i].retry_budget, pools[i].retry_floor, workers);
   }
 }

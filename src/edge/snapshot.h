@@ -16,6 +16,7 @@
 #include "crypto/host_policy.h"
 #include "crypto/tls.h"
 #include "edge/route_shape.h"
+#include "edge/member_table.h"
 #include "edge/settings.h"
 #include "edge/retry.h"
 #include "edge/steps.h"
@@ -95,7 +96,7 @@ class WorkerSnapshot {
  public:
   WorkerSnapshot(std::shared_ptr<const Snapshot> shared,
                  std::shared_ptr<crypto::ServerContexts> contexts, upstream::Backends& backends,
-                 uint32_t workers);
+                 const MemberTable& members, uint32_t workers);
 
   const Snapshot& shared() const { return *shared_; }
   const std::shared_ptr<const Snapshot>& shared_ref() const { return shared_; }
