@@ -44,11 +44,12 @@ void Exchange::begin(http::ServerStream& stream, const ListenerView& listener) {
   in_route_ = early_data_ = request_ended_ = gathering_ = again_due_ = hedged_ = false;
   body_passed_ = kept_whole_ = holding_ = dropping_body_ = false;
   response_started_ = response_done_ = retired_ = false;
-  on_canary_ = broke_off_ = false;
+  on_canary_ = false;
 }
 
 void Exchange::clear() {
   tunnel_.reset();
+  grpc_.reset();
   drop_attempts();
   first_.clear();
   second_.reset();
@@ -93,8 +94,9 @@ void Exchange::run_steps() {
 // ---- the request as it comes ---------------------------------------------------------------------
 
 void Exchange::on_body(Slice bytes) {
+  request_body_ += bytes.size;
+  if (!dropping_body_ && decodes_grpc() && (!decode_grpc(bytes) || bytes.empty())) return;
   const size_t n = bytes.size;
-  request_body_ += n;
   if (tunnel_ != nullptr) return tunnel_->from_client(std::move(bytes));
   if (dropping_body_) {
     stream_->consumed(n);
@@ -138,6 +140,9 @@ void Exchange::on_end() {
   http::strip_trailers(request_->trailers, snapshot().settings.identity);
   if (plan_->shape != nullptr) plan_->shape->request.strip_trailers(request_->trailers);
   if (dropping_body_) return;
+  if (decodes_grpc() && !grpc_->text.whole()) {
+    return on_bad_request(400, "the body of gRPC-Web ends within a group of base64");
+  }
   if (shadow_ != nullptr) std::exchange(shadow_, nullptr)->send();
   if (gathering_) {
     gather_body();
@@ -224,7 +229,10 @@ void Exchange::on_writable() {
 
 // The status is out: the only honest end is one that the client can see (RFC 9112 8, RFC 9113 8.1).
 void Exchange::fail_after_start(std::string_view reason, bool by_client) {
-  broke_off_ = !by_client;
+  if (on_canary_ && !by_client && status_ < 500) {
+    plan_->shape->canary->report_broken_off(worker_.loop().now());
+  }
+  if (grpc_ != nullptr && end_grpc(reason)) return;
   record(reason);
   http::ServerStream& stream = *stream_;
   retire();

@@ -20,6 +20,7 @@
 #include "base/chunk.h"
 #include "edge/attempt.h"
 #include "edge/body_store.h"
+#include "edge/grpc.h"
 #include "edge/retry.h"
 #include "edge/snapshot.h"
 #include "edge/tunnel.h"
@@ -154,7 +155,7 @@ class Exchange final : public ListNode<Exchange>,
   bool shape_request();
   void shape_response(http::Response& response);
   bool replace_error(Attempt& attempt);
-  void report_canary();
+  void report_canary(uint16_t status);
   // The answer.
   void use_answer_of(Attempt& attempt);
   bool holds_answer(const http::Response& response) const;
@@ -166,6 +167,16 @@ class Exchange final : public ListNode<Exchange>,
   void finish_backend();
   bool take_tunnel_answer(Attempt& attempt);
   void begin_tunnel(Attempt& attempt);
+  // gRPC (grpc.cc).
+  bool begin_grpc();
+  bool decodes_grpc() const;
+  bool decode_grpc(Slice& bytes);
+  bool answer_grpc(uint16_t status, std::string_view reason);
+  void add_grpc_status(http::Fields& fields, http::GrpcStatus status, std::string_view reason);
+  void begin_grpc_answer(http::Response& response, bool end);
+  bool end_grpc(std::string_view reason);
+  void send_answer_body(Slice bytes);
+  void send_answer_end(const http::Fields& trailers);
   void fail_after_start(std::string_view reason, bool by_client = false);
   void record(std::string_view end);
   void count_stream();
@@ -194,6 +205,7 @@ class Exchange final : public ListNode<Exchange>,
   BodyStore kept_;                 // what a server has had, to be sent again
   BodyStore held_;                 // of the answer's body: the client has not had it
   std::unique_ptr<Tunnel> tunnel_;  // once the answer has begun one
+  std::unique_ptr<GrpcCall> grpc_;  // of a call that is forwarded
   Shadow* shadow_ = nullptr;       // takes a copy of the body as it comes
   uint64_t request_body_ = 0;      // bytes received
   size_t credited_ahead_ = 0;      // of pending_, from its front
@@ -222,7 +234,6 @@ class Exchange final : public ListNode<Exchange>,
   bool response_started_ = false;
   bool response_done_ = false;
   bool on_canary_ = false;
-  bool broke_off_ = false;        // the answer did not come to its end, by no fault of the client
   bool retired_ = false;
 };
 

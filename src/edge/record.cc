@@ -50,8 +50,6 @@ void Exchange::record(std::string_view end) {
     duration_histogram(request_->version).observe_micros(duration / kMicrosecond);
   }
 
-  report_canary();
-
   record::Recorder& recorder = worker_.recorder();
   if (!recorder.enabled()) return;
   const net::ConnectionFacts& connection = facts();

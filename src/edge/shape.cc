@@ -50,6 +50,7 @@ bool Exchange::shape_request() {
 
 void Exchange::shape_response(http::Response& response) {
   const RouteShape& shape = *plan_->shape;
+  report_canary(response.status);
   if (!set_cookie_.empty()) response.fields.add(http::Name::set_cookie, set_cookie_);
   if (!shape.response.empty()) shape.response.apply(response.fields, scene(response.status));
   const bool http1 = request_->version <= http::Version::http11;
@@ -80,9 +81,9 @@ bool Exchange::replace_error(Attempt& attempt) {
   return answer_page(status, "the answer of the backend was replaced", true);
 }
 
-void Exchange::report_canary() {
-  if (!on_canary_ || status_ == 0) return;  // a client that left says nothing of the canary
-  plan_->shape->canary->report(status_ >= 500 || broke_off_, worker_.loop().now());
+// When the answer begins: a client that leaves before says nothing of the canary.
+void Exchange::report_canary(uint16_t status) {
+  if (on_canary_) plan_->shape->canary->report(status >= 500, worker_.loop().now());
 }
 
 }  // namespace pqedge::edge

@@ -130,9 +130,9 @@ Canary::Window Canary::window(Nanos now) const {
   return sum(slot_number(now));
 }
 
-void Canary::report(bool failed, Nanos now) {
-  canary_requests_.add();
-  if (failed) canary_errors_.add();
+void Canary::note(Window one, Nanos now) {
+  canary_requests_.add(one.requests);
+  canary_errors_.add(one.errors);
   if (settings_.rollback_errors == 0) return;
   Window seen;
   {
@@ -140,10 +140,10 @@ void Canary::report(bool failed, Nanos now) {
     const uint64_t number = slot_number(now);
     Slot& slot = slots_[number % kSlots];
     if (slot.number != number) slot = {.number = number, .count = {}};
-    ++slot.count.requests;
-    slot.count.errors += failed;
+    slot.count.requests += one.requests;
+    slot.count.errors += one.errors;
     seen = sum(number);
-    if (!failed || seen.requests < settings_.rollback_min_requests ||
+    if (one.errors == 0 || seen.requests < settings_.rollback_min_requests ||
         uint64_t{seen.errors} * CanarySettings::kWhole <
             uint64_t{seen.requests} * settings_.rollback_errors) {
       return;

@@ -27,6 +27,10 @@ class Canary {
  public:
   Canary(CanarySettings settings, std::string route);
 
+  struct Window {
+    uint32_t requests = 0;
+    uint32_t errors = 0;
+  };
   struct Side {
     bool canary = false;
     std::string_view set_cookie;  // in the arena; empty: the client needs none
@@ -34,8 +38,10 @@ class Canary {
   // `secure`: the client came over TLS.
   Side choose(const http::Request& request, bool secure) const;
 
-  // What became of a request that the canary had.
-  void report(bool failed, Nanos now);
+  // How the answer to a request began that the canary had; and that one which had begun well did not
+  // come to its end.
+  void report(bool failed, Nanos now) { note({.requests = 1, .errors = failed}, now); }
+  void report_broken_off(Nanos now) { note({.requests = 0, .errors = 1}, now); }
 
   uint32_t share() const { return share_.load(std::memory_order_relaxed); }
   // By hand, from any thread: it ends a rollback.
@@ -44,10 +50,6 @@ class Canary {
 
   const CanarySettings& settings() const { return settings_; }
   const std::string& route() const { return route_; }
-  struct Window {
-    uint32_t requests = 0;
-    uint32_t errors = 0;
-  };
   Window window(Nanos now) const;
 
  private:
@@ -57,6 +59,7 @@ class Canary {
     uint64_t number = UINT64_MAX;  // of time
     Window count;
   };
+  void note(Window one, Nanos now);
   Window sum(uint64_t newest) const;
   uint64_t slot_number(Nanos now) const { return now / slot_length_; }
 
