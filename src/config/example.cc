@@ -241,6 +241,8 @@ name = "static"
 hosts = ["www.example.com", "*.cdn.example.com"]
 path_prefix = "/static"
 pool = "static"
+early_hints = ["</static/site.css>; rel=preload; as=style"]   # docs/recipes/early-hints.md
+pass_early_hints = true                # the backend's 103
 
 [[route]]
 name = "robots"

@@ -46,6 +46,9 @@ void read_servers(Table& t, upstream::PoolSettings& s);
 // section_balance.cc
 void read_balance(Table& t, upstream::PoolSettings& s);
 
+// section_early_hints.cc; after the route's pool was read
+void read_route_early_hints(Table& t, route::RouteSettings& s);
+
 // section_match.cc
 void read_route_match(Table& t, route::RouteSettings& s);
 

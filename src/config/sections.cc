@@ -107,6 +107,7 @@ void read_route(Table& t, size_t index, route::RouteSettings& s) {
   t.read("redirect_to_https", s.redirect_https);
   t.count("redirect_port", s.redirect_port);
   t.size("max_body", s.max_body);
+  read_route_early_hints(t, s);
   read_route_clients(t, s);
   t.choice<http::EncodedSlash>(
       "encoded_slash", s.encoded_slash,
@@ -183,6 +184,7 @@ void read_admin(Table& t, admin::Settings& s) {
   t.addresses("listen", s.listen);
   t.strings("hosts", s.hosts);
   t.path("control_socket", s.control_socket);
+  t.path("token_file", s.token_file);
 }
 
 void read_quic(Table& t, quic::Settings& s) {

@@ -88,6 +88,8 @@ class Exchange final : public ListNode<Exchange>,
   void answer_with(const Fixed& fixed, std::string_view reason);
   // With the page that is configured for the status. False: there is none, nothing was answered.
   bool answer_page(uint16_t status, std::string_view reason, bool from_backend);
+  // What the route says of what the page needs, before the answer (early_hints.cc).
+  void send_early_hints();
   // Sends the request to a server of the target's pool.
   void forward();
   // Goes on after a step that said wait.

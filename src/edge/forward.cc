@@ -8,13 +8,16 @@ namespace pqedge::edge {
 
 void Exchange::forward() {
   http::prepare_for_backend(*request_, facts(), identity_, snapshot().settings.identity);
+  if (!begin_grpc()) return;
   if (plan_->shape != nullptr && !shape_request()) return;
   pool().read_choice(*request_, identity_.client_ip, choice_);
   if (plan_->shadow.pool != SIZE_MAX && !asks_for_tunnel()) begin_shadow();
   budget().note_request(worker_.loop().now());
-  if (target_->request_timeout != 0) {
-    deadline_timer_.arm(worker_.loop(), target_->request_timeout);
+  Nanos limit = target_->request_timeout;
+  if (grpc_ != nullptr && grpc_->timeout != 0 && (limit == 0 || grpc_->timeout < limit)) {
+    limit = grpc_->timeout;
   }
+  if (limit != 0) deadline_timer_.arm(worker_.loop(), limit);
   kept_whole_ = request_->body != http::BodyKind::length ||
                 request_->content_length <= target_->retry.keep_body;
   gathering_ = target_->buffer_request != 0 && request_->body != http::BodyKind::none &&
@@ -146,16 +149,6 @@ void Exchange::on_attempt_timeout(Attempt& attempt) {
 
 // ---- the answer ----------------------------------------------------------------------------------
 
-void Exchange::on_attempt_informational(Attempt& attempt) {
-  // While two race, neither's is yet the client's.
-  if (other_running(attempt) != nullptr) return;
-  http::Response& response = attempt.response();
-  // 100 was ours to give; the others pass (RFC 9110 15.2), but not to HTTP/1.0.
-  if (response.status == 100 || request_->version == http::Version::http10) return;
-  http::strip_hop_by_hop(response.fields);
-  stream_->send_informational(response);
-}
-
 void Exchange::on_attempt_head(Attempt& attempt, bool end) {
   if (const auto ok = http::check_response(attempt.response()); !ok) {
     attempt.abandon(upstream::Outcome::Kind::reset);
@@ -215,6 +208,7 @@ void Exchange::start_answer(Attempt& attempt, bool end) {
   const std::string_view tie =
       pool().tie_cookie(choice_, attempt.lease().server(), facts().secure(), arena_);
   if (!tie.empty()) response.fields.add(http::Name::set_cookie, tie);
+  if (grpc_ != nullptr) begin_grpc_answer(response, end);
   if (plan_->shape != nullptr) shape_response(response);
   if (end) {
     finish_backend();
@@ -230,7 +224,7 @@ void Exchange::on_attempt_body(Attempt& attempt, Slice bytes) {
   if (tunnel_ != nullptr) return tunnel_->from_server(std::move(bytes));
   if (holding_) return hold_body(attempt, std::move(bytes));
   response_uncredited_ += bytes.size;
-  stream_->send_body(std::move(bytes));
+  send_answer_body(std::move(bytes));
   if (stream_ == nullptr || attempt.stream() == nullptr) return;
   attempt.expect(target_->read_timeout);
   credit_response();
@@ -243,7 +237,7 @@ void Exchange::on_attempt_end(Attempt& attempt) {
   http::strip_trailers(response.trailers);
   if (holding_) return end_held(attempt);
   finish_backend();
-  stream_->send_end(&response.trailers);
+  send_answer_end(response.trailers);
 }
 
 // The backend has said all. What the client still sends of its request is not wanted.

@@ -270,6 +270,11 @@ Verdict choose_canary(Exchange& x) {
 
 Verdict redirect_https(Exchange& x) { return redirect(x, x.plan().settings->redirect_port); }
 
+Verdict early_hints(Exchange& x) {
+  x.send_early_hints();
+  return Verdict::next;
+}
+
 Verdict forward(Exchange& x) {
   x.forward();
   return Verdict::answered;
@@ -310,6 +315,7 @@ std::vector<Step> compile_steps(const route::RouteSettings& route) {
     steps.push_back({"body size", body_size});
     steps.push_back({"max forwards", max_forwards});
     if (route.canary.on()) steps.push_back({"canary", choose_canary});
+    if (!route.early_hints.empty()) steps.push_back({"early hints", early_hints});
     steps.push_back({"forward", forward});
   }
   return steps;

@@ -58,6 +58,8 @@ struct RouteSettings {
   }
 
   ForwardSettings forward;         // to the pool
+  std::vector<std::string> early_hints;  // with a pool: Link values of a 103 that goes before
+  bool pass_early_hints = true;          // and the backend's 103 to the client
   TunnelSettings tunnel;
 
   uint64_t max_body = UINT64_MAX;  // request body bytes; the smaller of it and the global limit
