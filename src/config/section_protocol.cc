@@ -11,6 +11,7 @@ void read_protocol(Table& t, upstream::PoolSettings& s) {
                      {{"http/1.1", Protocol::http1},
                       {"h2", Protocol::h2},
                       {"h2c", Protocol::h2c},
+                      {"h3", Protocol::h3},
                       {"auto", Protocol::automatic}});
   t.count("max_streams", s.max_streams);
   t.count("max_connection_requests", s.max_connection_requests);

@@ -68,5 +68,7 @@ std::unique_ptr<Connector> make_connector(ConnectOptions options, ConnectorHandl
 // TCP or a Unix socket; with or without TLS; HTTP/1.1 or HTTP/2 (by prior knowledge, or as ALPN
 // says).
 std::unique_ptr<Connector> make_tcp_connector(ConnectOptions options, ConnectorHandler& handler);
+// QUIC: HTTP/3.
+std::unique_ptr<Connector> make_quic_connector(ConnectOptions options, ConnectorHandler& handler);
 
 }  // namespace pqedge::upstream

@@ -16,6 +16,20 @@ std::string_view name_of(Protocol protocol) {
   return {};
 }
 
+// What there is over TCP only.
+void check_http3(const PoolSettings& pool, const std::string& base, Problems& out) {
+  for (size_t i = 0; i < pool.servers.size(); ++i) {
+    if (!pool.servers[i].address.is_unix()) continue;
+    out.push_back({entry_key(base + ".servers", i), "is a Unix socket, and HTTP/3 goes over UDP",
+                   "write the address and port of the server", base + ".protocol"});
+  }
+  if (pool.send_proxy != 0) {
+    out.push_back({base + ".send_proxy", "has no place before HTTP/3",
+                   "leave it out: X-Forwarded-For and Forwarded name the client",
+                   base + ".protocol"});
+  }
+}
+
 }  // namespace
 
 void check_protocol(const PoolSettings& pool, const std::string& base, Problems& out) {
@@ -31,6 +45,7 @@ void check_protocol(const PoolSettings& pool, const std::string& base, Problems&
     out.push_back({base + ".protocol", "\"h2c\" is HTTP/2 without TLS, and tls is true",
                    "write protocol = \"h2\"", base + ".tls"});
   }
+  if (pool.protocol == Protocol::h3) check_http3(pool, base, out);
   check_count(out, base + ".max_streams", pool.max_streams, 1, 10'000);
   check_count(out, base + ".max_connection_requests", pool.max_connection_requests, 0,
               1'000'000'000);

@@ -268,6 +268,13 @@ void ClientConnection::keep_alive(Nanos interval) {
   wake();
 }
 
+uint64_t ClientConnection::packets_received() const {
+  if (conn_ == nullptr) return 0;
+  ngtcp2_conn_info info;
+  ngtcp2_conn_get_conn_info(conn_, &info);
+  return info.pkt_recv;
+}
+
 bool ClientConnection::quiet() const {
   if (closing()) return false;
   uint8_t byte;

@@ -69,7 +69,8 @@ class ClientConnection final : public Streams, private net::EventSource {
   Nanos probe_timeout() const;
   // A server that is silent for so long is asked whether it lives (PING); kNever: it is not.
   void keep_alive(Nanos interval);
-  uint64_t datagrams_received() const { return datagrams_received_; }
+  // That were the server's for certain.
+  uint64_t packets_received() const;
   // Whether nothing waits in the socket. Costs a system call.
   bool quiet() const;
 

@@ -1,0 +1,366 @@
+#include "wire/http3/client_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wire/http3/client_connection.h"
+
+namespace pqedge::http3 {
+namespace {
+
+constexpr uint8_t kMaxInformational = 16;
+
+constexpr uint64_t code_of(ErrorCode code) { return static_cast<uint64_t>(code); }
+
+}  // namespace
+
+// ---- the request --------------------------------------------------------------------------------
+
+void ClientStream::write_section(std::span<const nghttp3_nv> fields) {
+  QpackEncoder& encoder = c_.encoder();
+  if (!encoder.encode(id(), fields)) {
+    c_.fail(ErrorCode::internal_error, "the QPACK encoder failed");
+    return;
+  }
+  uint8_t header[16];
+  const size_t size = encoder.prefix().size() + encoder.section().size();
+  c_.quic().write_copy(*this, {header, store_frame_header(header, frame::kHeaders, size)});
+  c_.quic().write_copy(*this, encoder.prefix());
+  c_.quic().write_copy(*this, encoder.section());
+}
+
+void ClientStream::write_data_header(uint64_t length) {
+  uint8_t header[16];
+  c_.quic().write_copy(*this, {header, store_frame_header(header, frame::kData, length)});
+}
+
+void ClientStream::send_request_head(const http::Request& request, bool end) {
+  method_ = request.method;
+  if (c_.closing() || closed_) return;
+  write_section(c_.request_fields().of_head(request));
+  if (end) return send_request_end(nullptr);
+  if (request.body == http::BodyKind::length) {  // one frame, whatever pieces the body comes in
+    request_left_ = request.content_length;
+    if (*request_left_ > 0) write_data_header(*request_left_);
+  }
+}
+
+void ClientStream::send_request_body(Slice bytes) {
+  if (c_.closing() || closed_ || request_ended_ || bytes.empty()) return;
+  if (!request_left_) {
+    write_data_header(bytes.size);
+  } else if (bytes.size > *request_left_) {
+    return fail(http::Abort::internal_error, "request body longer than its Content-Length");
+  } else {
+    *request_left_ -= bytes.size;
+  }
+  c_.quic().write(*this, std::move(bytes));
+}
+
+void ClientStream::send_request_end(const http::Fields* trailers) {
+  if (request_ended_) return;
+  if (request_left_.value_or(0) > 0) {
+    return fail(http::Abort::internal_error, "request body shorter than its Content-Length");
+  }
+  request_ended_ = true;
+  if (!c_.closing() && !closed_) {
+    if (trailers != nullptr && !trailers->empty()) {
+      write_section(c_.request_fields().of_trailers(*trailers));
+    }
+    c_.quic().write_end(*this);
+  }
+  if (!response_ended_) return;
+  handler_ = nullptr;  // both directions are whole
+  if (closed_) c_.ready(*this);
+}
+
+void ClientStream::on_send_progress() {
+  if (handler_ != nullptr && !request_ended_) handler_->on_request_writable();
+}
+
+// ---- from QUIC ----------------------------------------------------------------------------------
+
+void ClientStream::on_data(Bytes bytes, bool end) {
+  if (c_.closing()) return;
+  if (end) input_ended_ = true;
+  if (discarding_) {
+    c_.quic().consumed(*this, bytes.size());
+    return;
+  }
+  c_.quic().copies().copy(bytes, [this](Slice s) {
+    // Pieces of one turn lie side by side: joined, the handler gets few long slices.
+    if (!input_.empty() && input_.back().chunk.get() == s.chunk.get() &&
+        input_.back().data + input_.back().size == s.data) {
+      input_.extend_back(s.size);
+    } else {
+      input_.push(std::move(s));
+    }
+  });
+  c_.ready(*this);
+}
+
+void ClientStream::on_peer_reset(uint64_t code) {
+  input_ended_ = true;
+  if (handler_ == nullptr || response_ended_) return;
+  if (code == code_of(ErrorCode::request_rejected) && !answered_) {
+    refuse_unprocessed("the backend refused the request");
+  } else {
+    fail(http::Abort::cancelled, "the backend reset the stream");
+  }
+}
+
+void ClientStream::on_stream_closed(std::optional<uint64_t>) {
+  closed_ = true;
+  if (handler_ == nullptr) {
+    c_.stream_gone(*this);
+  } else {
+    c_.ready(*this);
+  }
+}
+
+// ---- the answer ---------------------------------------------------------------------------------
+
+void ClientStream::deliver() {
+  deliver_input();
+  if (handler_ != nullptr && !response_ended_ && closed_ && input_.empty() && !input_ended_) {
+    fail(http::Abort::cancelled, "the backend ended the stream");
+  }
+  if (handler_ != nullptr && abort_ != http::Abort::none) tell_failure();
+  if (closed_ && handler_ == nullptr) c_.stream_gone(*this);
+}
+
+void ClientStream::deliver_input() {
+  while (handler_ != nullptr && abort_ == http::Abort::none && !response_ended_ && step()) {
+  }
+}
+
+// False: nothing more can be told for now.
+bool ClientStream::step() {
+  const Slice s = input_.empty() ? Slice{} : input_.front();  // keeps the bytes
+  Bytes in = s.bytes();
+  if (reading_data()) {
+    const size_t window = c_.limits().body_window;
+    if (unconsumed_ >= window) return false;
+    in = in.first(std::min(in.size(), window - unconsumed_));
+  }
+  const size_t before = in.size();
+  const FrameReader::Event event = frames_.next(in);
+  const size_t used = before - in.size();
+  input_.consume(used);
+  const bool data = frames_.type() == frame::kData && event == FrameReader::Event::payload;
+  if (!data) c_.quic().consumed(*this, used);  // the rest is not kept
+  switch (event) {
+    case FrameReader::Event::more:
+      if (!input_.empty()) return true;
+      if (input_ended_) take_end();
+      return false;
+    case FrameReader::Event::begin:
+      return begin_frame();
+    case FrameReader::Event::payload:
+      if (data) return take_body({s.chunk, frames_.payload().data(), frames_.payload().size()});
+      return frames_.type() != frame::kHeaders ||
+             decode(frames_.payload(), frames_.remaining() == 0);
+    case FrameReader::Event::end:
+      // Only a HEADERS frame without payload comes here with its section unread.
+      return frames_.type() != frame::kHeaders || !section_ || decode({}, true);
+  }
+  return false;
+}
+
+bool ClientStream::begin_frame() {
+  const uint64_t type = frames_.type();
+  if (type == frame::kData) {
+    if (phase_ != Phase::body) return c_.fail(ErrorCode::frame_unexpected, "DATA out of place");
+    return frames_.length() > 0 || c_.charge(Nuisance::empty_data);
+  }
+  if (type == frame::kHeaders) {
+    if (phase_ == Phase::trailers || phase_ == Phase::done) {
+      return c_.fail(ErrorCode::frame_unexpected, "HEADERS after the trailers");
+    }
+    answered_ = true;
+    section_.emplace(id());
+    if (phase_ == Phase::body) {
+      phase_ = Phase::trailers;
+      trailers_.emplace(handler_->response().trailers, c_.limits());
+    } else {
+      head_.emplace(handler_->response(), c_.limits());
+    }
+    return true;
+  }
+  if (type == frame::kPushPromise) {
+    return c_.fail(ErrorCode::id_error, "a push that was not allowed");
+  }
+  if (frame::is_of_http2(type) || frame::is_of_control_stream(type)) {
+    return c_.fail(ErrorCode::frame_unexpected, "a frame that has no place on a request stream");
+  }
+  return c_.charge(Nuisance::unknown_frame);
+}
+
+bool ClientStream::decode(Bytes piece, bool last) {
+  const auto status =
+      section_->decode(c_.decoder(), piece, last, [this](const DecodedField& f) {
+        return head_ ? head_->add(f) : trailers_->add(f);
+      });
+  switch (status) {
+    case FieldSection::Status::more:
+      return true;
+    case FieldSection::Status::done:
+      section_.reset();
+      if (head_) return head_done();
+      trailers_.reset();
+      phase_ = Phase::done;
+      return true;
+    case FieldSection::Status::stopped: {
+      const std::string_view why = head_ ? head_->reason() : trailers_->refusal().reason;
+      return refuse(why.empty() ? "a field is too large" : why);
+    }
+    case FieldSection::Status::blocked:  // there is no dynamic table
+    case FieldSection::Status::failed:
+      return c_.fail(ErrorCode::qpack_decompression_failed, "a field section cannot be decoded");
+  }
+  return false;
+}
+
+bool ClientStream::head_done() {
+  const bool good = head_->finish();
+  const std::string_view why = head_->reason();
+  head_.reset();
+  if (!good) return refuse(why);
+  http::Response& response = handler_->response();
+  if (response.status < 200) {
+    if (++informationals_ > kMaxInformational) return refuse("too many informational answers");
+    response.body = http::BodyKind::none;
+    handler_->on_informational();
+    return handler_ != nullptr;
+  }
+  phase_ = Phase::body;
+  const bool bodiless = !http::response_has_body(method_, response.status);
+  const bool end = bodiless || input_over();
+  if (end) {
+    if (!bodiless && response.body == http::BodyKind::length && response.content_length > 0) {
+      return refuse("the body is shorter than its Content-Length");
+    }
+    if (bodiless || response.body == http::BodyKind::stream) response.body = http::BodyKind::none;
+    end_response().on_response_head(true);
+    return false;
+  }
+  if (response.body == http::BodyKind::length) body_left_ = response.content_length;
+  handler_->on_response_head(false);
+  return handler_ != nullptr;
+}
+
+bool ClientStream::take_body(Slice piece) {
+  if (body_left_) {
+    if (piece.size > *body_left_) {
+      c_.quic().consumed(*this, piece.size);
+      return refuse("the body is longer than its Content-Length");
+    }
+    *body_left_ -= piece.size;
+  }
+  unconsumed_ += piece.size;
+  handler_->on_response_body(std::move(piece));
+  return handler_ != nullptr;
+}
+
+void ClientStream::take_end() {
+  if (!frames_.between_frames()) {
+    c_.fail(ErrorCode::frame_error, "a request stream ends within a frame");
+  } else if (phase_ == Phase::head) {
+    refuse("the stream ended before an answer");
+  } else if (body_left_.value_or(0) > 0) {
+    refuse("the body is shorter than its Content-Length");
+  } else {
+    end_response().on_response_end();
+  }
+}
+
+// Returns who is to be told, which is the last thing to do with this answer.
+http::ClientStreamHandler& ClientStream::end_response() {
+  http::ClientStreamHandler& handler = *handler_;
+  response_ended_ = true;
+  if (request_ended_) handler_ = nullptr;
+  discarding_ = true;
+  if (input_.empty()) return handler;
+  c_.quic().consumed(*this, input_.size());  // beyond the answer
+  input_.clear();
+  return handler;
+}
+
+// QUIC may have forgotten the stream while the client has not taken all of the answer yet.
+void ClientStream::response_consumed(size_t n) {
+  n = std::min(n, unconsumed_);
+  unconsumed_ -= n;
+  if (c_.closing()) return;
+  c_.quic().consumed(*this, n);
+  if (response_ended_ || (input_.empty() && !input_ended_)) return;
+  c_.ready(*this);
+  c_.quic().wake();
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+void ClientStream::fail(http::Abort why, std::string_view detail) {
+  if (abort_ == http::Abort::none) {
+    abort_ = why;
+    detail_ = detail;
+  }
+  c_.ready(*this);
+  if (!c_.closing()) c_.quic().wake();
+}
+
+void ClientStream::refuse_unprocessed(std::string_view detail) {
+  if (handler_ == nullptr || answered_ || abort_ != http::Abort::none) return;
+  refused_ = true;
+  fail(http::Abort::refused, detail);
+}
+
+// The answer is malformed (RFC 9114 4.1.2).
+bool ClientStream::refuse(std::string_view detail) {
+  c_.note_bad_answer();
+  abort_ = http::Abort::protocol_error;
+  detail_ = detail;
+  return false;
+}
+
+void ClientStream::tell_failure() {
+  http::ClientStreamHandler& handler = *std::exchange(handler_, nullptr);
+  // A kept connection that died before a byte of an answer, or one that took no byte of the
+  // request: nothing was processed that an idempotent request could not repeat.
+  const bool lost = abort_ == http::Abort::connection_lost && !answered_ &&
+                    (earlier_ > 0 || !anything_sent());
+  let_go(abort_ == http::Abort::protocol_error ? ErrorCode::message_error
+                                               : ErrorCode::request_cancelled);
+  handler.on_response_reset(abort_, refused_ || lost, detail_);
+}
+
+void ClientStream::connection_lost(std::string_view detail) {
+  deliver_input();  // it came before the end
+  if (handler_ == nullptr) return;
+  if (abort_ == http::Abort::none) {
+    abort_ = http::Abort::connection_lost;
+    detail_ = detail;
+  }
+  tell_failure();
+}
+
+void ClientStream::cancel() {
+  if (handler_ == nullptr) return;
+  handler_ = nullptr;
+  let_go(ErrorCode::request_cancelled);
+}
+
+void ClientStream::let_go(ErrorCode code) {
+  discarding_ = true;
+  const size_t held = input_.size() + std::exchange(unconsumed_, 0);
+  input_.clear();
+  section_.reset();
+  head_.reset();
+  trailers_.reset();
+  if (c_.closing()) return;
+  c_.quic().consumed(*this, held);
+  if (closed_) return c_.ready(*this);  // nothing else would destroy it
+  if (!end_sent()) c_.quic().reset_write(*this, code_of(code));
+  if (!input_ended_) c_.quic().stop_reading(*this, code_of(code));
+}
+
+}  // namespace pqedge::http3
