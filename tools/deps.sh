@@ -35,7 +35,7 @@ readonly build_packages=(
 readonly test_packages=(
   libgtest-dev libllhttp-dev
   nghttp2-client nginx-light haproxy varnish gnutls-bin
-  python3 python3-aioquic python3-h2 python3-hpack python3-websockets python3-cryptography
+  python3 python3-aioquic python3-h2 python3-hpack python3-websockets python3-grpcio python3-cryptography
   python3-jsonschema openssh-server openssh-client openssl-provider-fips
   chromium tshark iproute2 procps
   pebble knot knot-dnsutils testssl.sh

@@ -37,6 +37,7 @@ void Exchange::answer(uint16_t status, std::string_view reason) {
   if (identity_.request_id.empty() && request_.has_value()) {
     identity_ = http::identify(*request_, facts(), snapshot().settings.identity);
   }
+  if (status >= 400 && answer_grpc(status, reason)) return;
   if (status >= 400 && answer_page(status, reason, false)) return;
   const std::string_view line = explain(status);
   char code[8];

@@ -140,7 +140,7 @@ void Exchange::on_end() {
   http::strip_trailers(request_->trailers, snapshot().settings.identity);
   if (plan_->shape != nullptr) plan_->shape->request.strip_trailers(request_->trailers);
   if (dropping_body_) return;
-  if (decodes_grpc() && !grpc_->text.whole()) {
+  if (decodes_grpc() && grpc_->text.begun() != 0) {
     return on_bad_request(400, "the body of gRPC-Web ends within a group of base64");
   }
   if (shadow_ != nullptr) std::exchange(shadow_, nullptr)->send();

@@ -132,6 +132,7 @@ void Exchange::note_winner(Attempt& attempt) {
 
 void Exchange::on_deadline() {
   if (stream_ == nullptr || response_done_) return;
+  if (grpc_ != nullptr) grpc_->expired = true;
   if (response_started_) {
     drop_attempts();
     fail_after_start("the answer was not whole within request_timeout");
@@ -154,7 +155,7 @@ void Exchange::drop_attempts() {
 
 // Events are sent as they come, whatever the route says: they may be minutes apart.
 bool Exchange::holds_answer(const http::Response& response) const {
-  if (target_->buffer_response == 0) return false;
+  if (target_->buffer_response == 0 || grpc_ != nullptr) return false;
   if (response.body == http::BodyKind::length &&
       response.content_length > target_->buffer_response) {
     return false;
