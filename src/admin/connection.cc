@@ -1,5 +1,7 @@
 #include "admin/connection.h"
 
+#include <utility>
+
 #include "admin/listener.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -26,6 +28,8 @@ http::ServerStreamHandler& Connection::on_stream(http::ServerStream& stream) {
   request_.reset();
   arena_.reset();
   request_.emplace(arena_);
+  body_.clear();
+  waits_for_body_ = false;
   return *this;
 }
 
@@ -34,22 +38,40 @@ void Connection::on_closed(std::string_view) {
   delete this;
 }
 
-void Connection::on_head(bool) {
-  if (listener_.side() == Side::control && request_->method != http::Method::get) {
-    std::string line = "control socket: ";
+void Connection::on_head(bool end) {
+  waits_for_body_ = !end && listener_.site().wants_body(*request_, listener_.side());
+  if (!waits_for_body_) return respond();
+  if (!request_->expects_continue) return;
+  http::Response go_on(arena_);
+  go_on.status = 100;
+  stream_->send_informational(go_on);
+}
+
+void Connection::on_end() {
+  if (std::exchange(waits_for_body_, false)) respond();
+}
+
+void Connection::respond() {
+  const Answer answer = listener_.site().respond(*request_, listener_.side(), facts_, body_);
+  const bool control = listener_.side() == Side::control;
+  if (request_->method != http::Method::get && (control || answer.status != 404)) {
+    std::string line = control ? "control socket: " : "admin " + facts_.peer.to_string() + ": ";
     append_text_escaped(line, request_->method_text);
     line += ' ';
     append_text_escaped(line, request_->target.substr(0, 256));
-    log::info("admin", "{}", line);
+    log::info("admin", "{}: {}", line, answer.status);
   }
-  send(listener_.site().respond(*request_, listener_.side(), facts_));
+  send(answer);
 }
 
 void Connection::on_body(Slice bytes) {
+  // The codec holds the whole to Limits::max_body.
+  if (waits_for_body_) body_.append(reinterpret_cast<const char*>(bytes.data), bytes.size);
   if (stream_ != nullptr) stream_->consumed(bytes.size);
 }
 
 void Connection::on_bad_request(uint16_t status, std::string_view reason) {
+  waits_for_body_ = false;
   send({.status = status, .body = std::string(reason) + "\n"});
 }
 
@@ -63,6 +85,7 @@ void Connection::send(const Answer& answer) {
   response.fields.add(http::Name::content_type, answer.content_type);
   response.fields.add(http::Name::cache_control, "no-store");
   response.fields.add(http::Name::x_content_type_options, "nosniff");
+  if (answer.wants_token) response.fields.add("WWW-Authenticate", "Bearer realm=\"pqedge\"");
   if (!answer.allow.empty()) response.fields.add("Allow", answer.allow);
   stream_->send_head(response, answer.body.empty());
   if (answer.body.empty()) return;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "admin/site.h"
 #include "base/arena.h"
@@ -33,12 +34,13 @@ class Connection final : public ListNode<Connection>,
   http::Request& request() override { return *request_; }
   void on_head(bool end) override;
   void on_body(Slice bytes) override;
-  void on_end() override {}
+  void on_end() override;
   void on_bad_request(uint16_t status, std::string_view reason) override;
   void on_writable() override {}
   void on_reset(http::Abort) override { stream_ = nullptr; }
   void on_finished() override { stream_ = nullptr; }
 
+  void respond();
   void send(const Answer& answer);
 
   Listener& listener_;
@@ -46,6 +48,8 @@ class Connection final : public ListNode<Connection>,
   Arena arena_;
   std::optional<http::Request> request_;
   http::ServerStream* stream_ = nullptr;
+  std::string body_;  // of an order
+  bool waits_for_body_ = false;
   std::unique_ptr<http::ServerConnection> codec_;
 };
 

@@ -22,7 +22,7 @@ std::shared_ptr<const http::Limits> admin_limits() {
   http::Limits limits;
   limits.max_target = 2048;
   limits.max_head = 16 * 1024;
-  limits.max_body = 64 * 1024;
+  limits.max_body = 1024 * 1024;  // kept in memory only of those who may give orders
   limits.header_timeout = 5 * kSecond;
   limits.idle_timeout = 10 * kSecond;
   limits.body_timeout = 5 * kSecond;

@@ -56,6 +56,13 @@ FileId file_id(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 ? FileId{info.st_dev, info.st_ino} : FileId{};
 }
 
+Result<std::optional<Token>> load_token(const Settings& settings) {
+  if (settings.token_file.empty()) return std::nullopt;
+  auto token = Token::load(settings.token_file);
+  if (!token) return fail("admin.token_file: {}", token.error().message);
+  return *token;
+}
+
 std::string listed(const std::vector<net::Address>& addresses) {
   std::string out;
   for (const auto& a : addresses) out += (out.empty() ? "" : ", ") + a.to_string();
@@ -74,6 +81,9 @@ Result<std::unique_ptr<Server>> Server::start(const Settings& settings, Hooks ho
   if (!loop) return std::unexpected(loop.error());
   server->loop_ = std::move(*loop);
   server->site_ = std::make_unique<Site>(std::move(hooks), settings.hosts);
+  auto token = load_token(settings);
+  if (!token) return std::unexpected(token.error());
+  server->site_->set_token(*token);
   if (const auto ok = server->bind_all(std::move(passed)); !ok) return std::unexpected(ok.error());
 
   // Signals are the main thread's.
@@ -167,8 +177,15 @@ std::string Server::update(const Settings& settings) {
   loop_->post([this, hosts = settings.hosts] { site_->set_hosts(hosts); });
   settings_.hosts = settings.hosts;
   std::string restart;
+  if (auto token = load_token(settings)) {
+    loop_->post([this, t = *token] { site_->set_token(t); });
+    settings_.token_file = settings.token_file;
+  } else {
+    restart = "the token stays as it was: " + token.error().message;
+  }
   if (settings.listen != settings_.listen) {
-    restart = std::format("admin.listen stays {} until a restart",
+    if (!restart.empty()) restart += "; ";
+    restart += std::format("admin.listen stays {} until a restart",
                           settings_.listen.empty() ? "empty" : listed(settings_.listen));
   }
   if (settings.control_socket != settings_.control_socket) {

@@ -12,6 +12,7 @@
 
 #include "admin/settings.h"
 #include "base/result.h"
+#include "edge/pool_keeper.h"
 #include "net/loop.h"
 #include "net/socket.h"
 
@@ -26,6 +27,8 @@ struct Hooks {
   std::function<void()> drain;
   std::function<void()> reopen_logs;
   std::function<std::string()> status_json;
+  std::function<std::string(const std::string& pool)> backends_json;  // empty: of all; or no such
+  std::function<Result<std::string>(const edge::PoolOrder&)> order;
   std::function<std::string()> canaries_json;
   // Of a route's name, and a percentage or "rollback"; the text says what was done.
   std::function<Result<std::string>(std::string route, std::string percent)> set_canary;

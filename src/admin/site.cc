@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "admin/orders.h"
 #include "base/text.h"
 #include "http/uri.h"
 #include "record/metrics.h"
@@ -18,12 +19,19 @@ constexpr std::string_view kIndex =
     "/metrics        Prometheus text\n"
     "/metrics.json   the same as JSON\n"
     "\n"
-    "Reload, drain and status are on the control socket.\n";
+    "Reload, drain, status and the backends are on the control socket, and here for who sends the\n"
+    "bearer token of admin.token_file.\n";
 
 constexpr std::string_view kControlIndex =
     "pqedge control socket.\n"
     "\n"
     "GET  /status        JSON\n"
+    "GET  /backends      JSON: the servers of all pools\n"
+    "GET  /backends/POOL JSON: of one\n"
+    "PUT  /backends/POOL/servers   a list: servers beside those of the configuration\n"
+    "POST /backends/POOL/add       {\"address\": \"192.0.2.1:80\", \"weight\": 1}\n"
+    "POST /backends/POOL/ORDER     {\"server\": \"192.0.2.1:80\"}; ORDER is remove, drain, ready,\n"
+    "                              reset, or weight with \"weight\": 1 beside the server\n"
     "GET  /canaries      JSON: of each route with a canary\n"
     "POST /reload        read the configuration again\n"
     "POST /upgrade       start the program anew; it takes over without a pause\n"
@@ -36,6 +44,7 @@ constexpr std::string_view kControlIndex =
 constexpr std::string_view kPages[] = {"/", "/healthz", "/readyz", "/metrics", "/metrics.json"};
 constexpr std::string_view kQuestions[] = {"/", "/status", "/canaries"};
 constexpr std::string_view kCanary = "/canaries/";
+constexpr std::string_view kBackends = "/backends";
 constexpr std::string_view kOrders[] = {"/reload", "/upgrade", "/reload-certificates", "/drain",
                                         "/reopen-logs"};
 
@@ -71,7 +80,20 @@ bool Site::knows_host(const http::Request& request, const net::ConnectionFacts& 
   return address && (address->is_loopback() || *address == facts.local.with_port(0));
 }
 
-Answer Site::respond(http::Request& request, Side side, const net::ConnectionFacts& facts) const {
+bool Site::may_control(const http::Request& request, Side side) const {
+  if (side == Side::control) return true;
+  if (!token_) return false;
+  const http::Field* field = request.fields.find(http::Name::authorization);
+  return field != nullptr && token_->matches(field->value);
+}
+
+bool Site::wants_body(const http::Request& request, Side side) const {
+  const bool order = request.method == http::Method::put || request.method == http::Method::post;
+  return order && request.target.starts_with(kBackends) && may_control(request, side);
+}
+
+Answer Site::respond(http::Request& request, Side side, const net::ConnectionFacts& facts,
+                     std::string_view body) const {
   if (!request.authority.empty() || request.version != http::Version::http10) {
     if (const auto ok = http::canonicalise(request); !ok) {
       return {.status = ok.error().status, .body = std::string(ok.error().reason) + "\n"};
@@ -88,8 +110,22 @@ Answer Site::respond(http::Request& request, Side side, const net::ConnectionFac
   }
   const bool is_get = request.method == http::Method::get;
   if (side == Side::pages) {
-    if (!one_of(request.path, kPages)) return not_found();
-    return is_get ? page(request.path) : wrong_method("GET");
+    if (one_of(request.path, kPages)) return is_get ? page(request.path) : wrong_method("GET");
+    if (!token_) return not_found();
+    if (!may_control(request, side)) {
+      return {.status = 401,
+              .body = "The bearer token of admin.token_file is wanted here.\n",
+              .wants_token = true};
+    }
+  }
+  return respond_control(request, body);
+}
+
+Answer Site::respond_control(const http::Request& request, std::string_view body) const {
+  const bool is_get = request.method == http::Method::get;
+  const std::string_view path = request.path;
+  if (path == kBackends || (path.starts_with(kBackends) && path[kBackends.size()] == '/')) {
+    return backends(request, body);
   }
   if (one_of(request.path, kQuestions)) return is_get ? control(request.path) : wrong_method("GET");
   if (request.path.starts_with(kCanary)) {
@@ -99,6 +135,28 @@ Answer Site::respond(http::Request& request, Side side, const net::ConnectionFac
   }
   if (!one_of(request.path, kOrders)) return not_found();
   return request.method == http::Method::post ? control(request.path) : wrong_method("POST");
+}
+
+Answer Site::backends(const http::Request& request, std::string_view body) const {
+  const std::string_view rest = request.path.substr(kBackends.size());  // "", "/POOL", "/POOL/ORDER"
+  if (request.method == http::Method::get && rest.find('/', 1) == std::string_view::npos) {
+    const std::string pool(rest.substr(rest.empty() ? 0 : 1));
+    if (!rest.empty() && pool.empty()) return not_found();
+    std::string json = hooks_.backends_json(pool);
+    if (json.empty()) return {.status = 404, .body = "There is no such pool.\n"};
+    return {.body = std::move(json), .content_type = "application/json"};
+  }
+  const auto order = read_order(request.method, request.path, body);
+  if (!order) {
+    const int status = order.error().code;
+    if (status == 405) return wrong_method(order.error().message == "PUT" ? "PUT" : "POST");
+    return {.status = static_cast<uint16_t>(status), .body = order.error().message + "\n"};
+  }
+  const auto done = hooks_.order(*order);
+  if (done) return {.body = *done + "\n"};
+  const int status = done.error().code;
+  return {.status = static_cast<uint16_t>(status >= 400 && status < 500 ? status : 422),
+          .body = done.error().message + "\n"};
 }
 
 Answer Site::page(std::string_view path) const {

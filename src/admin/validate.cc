@@ -36,6 +36,16 @@ Problems validate(const Settings& settings) {
   if (!settings.hosts.empty() && settings.listen.empty()) {
     out.push_back({"admin.hosts", "has no effect without listen"});
   }
+  if (!settings.token_file.empty() && settings.listen.empty()) {
+    out.push_back({"admin.token_file", "has no effect without listen",
+                   "the control socket needs no token: only its owner can open it"});
+  }
+  for (size_t i = 0; i < settings.listen.size() && !settings.token_file.empty(); ++i) {
+    if (settings.listen[i].is_loopback()) continue;
+    out.push_back({entry_key("admin.listen", i), "takes orders by token_file, which crosses the "
+                   "network unencrypted", "listen on 127.0.0.1, behind a tunnel or a proxy with TLS",
+                   "", true});
+  }
   return out;
 }
 

@@ -232,6 +232,13 @@ class Process final : private net::EventSource {
       return on_main([this]() -> Result<std::string> { return server_->status_json(); })
           .value_or("{}");
     };
+    hooks.backends_json = [this](const std::string& pool) {
+      return on_main([this, pool]() -> Result<std::string> { return server_->pools().json(pool); })
+          .value_or("[]\n");
+    };
+    hooks.order = [this](const edge::PoolOrder& order) {
+      return on_main([this, order] { return server_->order(order); });
+    };
     hooks.canaries_json = [this] {
       return on_main([this]() -> Result<std::string> {
                return edge::canaries_json(server_->snapshot(), monotonic_now());
