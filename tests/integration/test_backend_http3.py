@@ -1,0 +1,356 @@
+"""HTTP/3 toward backends (U1): nginx and aioquic are the servers, curl the client of each version."""
+# ctest: timeout=240
+
+import os
+import socket
+import threading
+
+from aioquic.buffer import encode_uint_var
+
+import h3_backend
+import harness
+import pki
+
+
+class Http3(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.ca = pki.Authority(self.directory, name="Backend CA")
+        self.certificate = self.ca.issue("backend", subject="/CN=app", sans="DNS:app.internal")
+
+    def h3(self, *args, **kwargs):
+        backend = h3_backend.H3Backend(self.certificate, *args, **kwargs)
+        self.addCleanup(backend.stop)
+        return backend
+
+    def pool(self, *addresses, **settings):
+        return harness.pool(*addresses, **{
+            "protocol": "h3", "tls": True, "tls_ca": str(self.ca.certificate),
+            "tls_server_name": "app.internal", "tls_key_shares": ["X25519MLKEM768", "X25519"],
+            **settings})
+
+    def quic_nginx(self, name="n", server=""):
+        directory = self.directory / name
+        directory.mkdir()
+        port = harness.free_port()
+        nginx = harness.Nginx(directory, http=f"""
+            server {{
+              listen 127.0.0.1:{port} quic; root {directory}/www;
+              ssl_certificate {self.certificate.chain}; ssl_certificate_key {self.certificate.key};
+              ssl_protocols TLSv1.3; ssl_ecdh_curve X25519MLKEM768:X25519;
+              location /facts {{ return 200 "$server_protocol $ssl_curve $ssl_server_name"; }}
+              {server}
+            }}""")
+        self.addCleanup(nginx.kill)
+        nginx.quic = f"127.0.0.1:{port}"
+        return nginx
+
+
+class Versions(Http3):
+    def test_nginx_with_ml_kem(self):
+        nginx = self.quic_nginx()
+        blob = os.urandom(4_000_000)
+        (nginx.root / "file").write_bytes(blob)
+        edge = self.edge(self.pool(nginx.quic) + harness.route())
+        for version in harness.ALL_VERSIONS:
+            self.assertEqual(edge.get("/facts", http=version)[2],
+                             b"HTTP/3.0 X25519MLKEM768 app.internal")
+            status, fields, body = edge.get("/file", http=version)
+            self.assertEqual((status, body == blob), (200, True))
+            self.assertEqual(fields["content-length"], ["4000000"])
+            status, fields, body = edge.get("/file", "-I", http=version)
+            self.assertEqual((status, fields["content-length"], body), (200, ["4000000"], b""))
+            self.assertEqual(edge.get("/none", http=version)[0], 404)
+        record = edge.wait_access(12)[0]
+        self.assertEqual((record["backend_tls_version"], record["backend_group"]),
+                         ("TLSv1.3", "X25519MLKEM768"))
+        self.assertEqual(edge.metric("pqedge_backend_tls_handshakes_total"), 1)
+
+    def test_aioquic_takes_what_each_client_sends(self):
+        origin = self.h3(h3_backend.echo)
+        edge = self.edge(self.pool(origin.address) + harness.route())
+        upload = self.directory / "upload"
+        upload.write_bytes(os.urandom(700_000))
+        for version in harness.ALL_VERSIONS:
+            status, fields, body = edge.get("/a?b", "-H", "X-One: 1", http=version)
+            self.assertEqual((status, fields["x-from"]), (200, ["h3"]))
+            self.assertTrue(body.startswith(b"GET /a?b\n"), body)
+            self.assertIn(b"\nx-one: 1\n", body)
+            self.assertIn(b"\n:scheme: https\n", body)
+            self.assertIn(f"\n:authority: localhost:{edge.port}\n".encode(), body)
+            for gone in (b"\nhost:", b"\nconnection:", b"\ntransfer-encoding:"):
+                self.assertNotIn(gone, body)
+            body = edge.get("/up", "--data-binary", f"@{upload}", http=version)[2]
+            self.assertIn(b"\ncontent-length: 700000\n", body)
+            self.assertIn(b"\nbody: 700000\n", body)
+        body = edge.get("/up", "--data-binary", f"@{upload}", "-H", "Transfer-Encoding: chunked",
+                        http="1.1")[2]
+        self.assertNotIn(b"\ncontent-length:", body)
+        self.assertIn(b"\nbody: 700000\n", body)
+        self.assertEqual(origin.connections, 1)
+
+    def test_what_answers_there_are(self):
+        def respond(request):
+            if request.path == "/hints":
+                request.begin(103, [("link", "</a>; rel=preload")])
+                request.answer(body=b"hinted")
+            elif request.path == "/empty":
+                request.answer(204)
+            elif request.path == "/trailers":
+                request.answer(body=b"summed", trailers=[("x-sum", "abc")])
+            elif request.path == "/zero":
+                request.answer(fields=[("content-length", "0")])
+            elif request.path == "/head":
+                request.answer(fields=[("content-length", "77")])
+            else:
+                request.begin(200)
+                for _ in range(50):
+                    request.send(b"0123456789" * 1000)
+                request.send(b"", end=True)
+
+        edge = self.edge(self.pool(self.h3(respond).address) + harness.route())
+        for version in harness.ALL_VERSIONS:
+            with self.subTest(version=version):
+                done = edge.curl("/hints", "-i", http=version)
+                text = done.stdout.decode().lower()
+                self.assertIn(" 103", text.split("\r\n")[0])
+                self.assertIn("link: </a>; rel=preload", text.split("\r\n\r\n")[0])
+                self.assertTrue(text.endswith("hinted"))
+                self.assertEqual(edge.get("/empty", http=version)[::2], (204, b""))
+                self.assertEqual(edge.get("/zero", http=version)[::2], (200, b""))
+                self.assertEqual(edge.get("/trailers", http=version)[2], b"summed")
+                head = edge.get("/head", "-I", http=version)
+                self.assertEqual((head[0], head[1]["content-length"]), (200, ["77"]))
+                self.assertEqual(len(edge.get("/long", http=version)[2]), 500_000)
+        with edge.tls(("http/1.1",)) as sock:
+            sock.sendall(b"GET /trailers HTTP/1.1\r\nHost: localhost\r\nTE: trailers\r\n\r\n")
+            text = b""
+            while not text.endswith(b"0\r\nx-sum: abc\r\n\r\n"):
+                more = sock.recv(65536)
+                self.assertTrue(more, text)
+                text += more
+
+
+class Multiplexing(Http3):
+    def test_many_at_a_time_on_one_connection(self):
+        held = []
+
+        def respond(request):  # all of 30 are there before the first is answered
+            held.append(request)
+            if len(held) == 30:
+                for r in reversed(held):
+                    r.answer(body=r.path.encode())
+
+        origin = self.h3(respond)
+        edge = self.edge(self.pool(origin.address) + harness.route())
+        done = edge.curl("/[1-30]", "-Z", "--parallel-immediate", "--parallel-max", "30",
+                         "-w", " %{http_code}\n", http="2")
+        self.assertEqual(done.stdout.count(b" 200"), 30, done.stdout + done.stderr)
+        self.assertEqual(origin.connections, 1)
+
+    def test_no_more_than_the_server_allows(self):
+        running, most = [0], [0]
+
+        def head(request):
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+
+        def respond(request):
+            def finish():
+                running[0] -= 1
+                request.answer(body=b"x" * 10_000)
+
+            request.peer.backend.loop.call_later(0.02, finish)
+
+        origin = self.h3(respond, head)
+        edge = self.edge(self.pool(origin.address, max_streams=4) + harness.route())
+        done = edge.curl("/[1-40]", "-Z", "--parallel-immediate", "--parallel-max", "20", "-o",
+                         "/dev/null", "-w", "%{http_code}\n", http="3")
+        self.assertEqual(done.stdout.split(), [b"200"] * 40, done.stderr)
+        self.assertLessEqual(most[0], 4 * origin.connections)
+
+    def test_a_client_that_reads_slowly_holds_up_itself_alone(self):
+        def respond(request):
+            request.answer(body=b"x" * (60_000_000 if request.path == "/large" else 100))
+
+        origin = self.h3(respond)
+        edge = self.edge(self.pool(origin.address) + harness.route(), workers=1)
+        with edge.tls(("http/1.1",)) as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            slow.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            slow.recv(100)
+            before = edge.memory_kib()
+            for version in harness.ALL_VERSIONS:
+                for _ in range(5):
+                    self.assertEqual(len(edge.get("/small", http=version)[2]), 100)
+            self.assertLess(edge.memory_kib() - before, 20_000)
+        self.assertEqual(origin.connections, 1)
+        harness.wait_for(lambda: origin.resets, "the stream to be given up")
+        self.assertEqual(edge.get("/small")[0], 200)
+
+
+class Faults(Http3):
+    def test_nothing_listens(self):
+        port = harness.free_port()
+        edge = self.edge(self.pool(f"127.0.0.1:{port}", retries=0) + harness.route())
+        for version in harness.ALL_VERSIONS:
+            self.assertEqual(edge.get("/", http=version)[0], 502)
+        self.assertIn("refused", edge.wait_access(3)[0]["reason"].lower())
+
+    def test_a_silent_server(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            silent.bind(("127.0.0.1", 0))
+            edge = self.edge(self.pool(f"127.0.0.1:{silent.getsockname()[1]}", retries=0,
+                                       connect_timeout="200ms") + harness.route())
+            self.assertEqual(edge.get("/")[0], 504)
+            # The hello has a share of ML-KEM: it takes two datagrams.
+            self.assertGreaterEqual(len(silent.recv(2000)), 1200)
+            self.assertGreaterEqual(len(silent.recv(2000)), 1200)
+
+    def test_certificates(self):
+        origin = self.h3(h3_backend.echo)
+        for settings, reason in (({"tls_server_name": "other.internal"}, "not for the name"),
+                                 ({"tls_ca": None}, "not trusted")):
+            settings = {**settings}
+            toml = self.pool(origin.address, retries=0, **settings)
+            if settings.get("tls_ca", "") is None:
+                toml = "".join(l for l in toml.splitlines(True) if not l.startswith("tls_ca"))
+            edge = self.edge(toml + harness.route())
+            self.assertEqual(edge.get("/")[0], 502)
+            self.assertIn(reason, edge.wait_access(1)[0]["reason"])
+            self.assertEqual(edge.metric("pqedge_backend_tls_failures_total"), 1)
+            edge.stop()
+        self.assertEqual(origin.requests, [])
+
+    def test_what_was_not_processed_goes_elsewhere(self):
+        refused = []
+
+        def refuse(request):
+            refused.append(request)
+            request.reset(h3_backend.REQUEST_REJECTED)
+
+        bad, good = self.h3(None, refuse), self.h3(h3_backend.echo)
+        edge = self.edge(self.pool(bad.address, good.address, balance="round_robin")
+                         + harness.route())
+        for version in harness.ALL_VERSIONS:
+            for _ in range(2):
+                status, _, body = edge.get("/p", "-d", "abc", http=version)  # POST too
+                self.assertEqual(status, 200)
+                self.assertIn(b"\nbody: 3\n", body)
+        self.assertTrue(refused)
+
+    def test_goaway(self):
+        first = []
+
+        def head(request):
+            if not first:
+                first.append(request)
+                request.peer.goaway(request.id)  # not even this one
+
+        origin = self.h3(lambda r: None if r in first else h3_backend.echo(r), head)
+        edge = self.edge(self.pool(origin.address) + harness.route())
+        for version in harness.ALL_VERSIONS:
+            status, _, body = edge.get("/p", "-d", "abc", http=version)
+            self.assertEqual((status, b"\nbody: 3\n" in body), (200, True))
+        self.assertEqual(origin.connections, 2)
+        harness.wait_for(lambda: origin.ended, "the first connection to end")
+
+    def test_broken_answers(self):
+        def respond(request):
+            kind = request.path
+            if kind == "/reset":
+                request.reset(h3_backend.INTERNAL_ERROR)
+            elif kind == "/short":
+                request.begin(fields=[("content-length", "10")])
+                request.send(b"12345", end=True)
+            elif kind == "/long":
+                request.begin(fields=[("content-length", "3")])
+                request.send(b"12345", end=True)
+            elif kind == "/cut":
+                request.begin()
+                request.send(b"12345")
+                request.reset(h3_backend.INTERNAL_ERROR)
+            elif kind == "/bytes":  # DATA first
+                request.raw(encode_uint_var(0) + encode_uint_var(3) + b"abc", end=True)
+            elif kind == "/none":
+                request.raw(b"", end=True)
+            else:
+                request.answer(body=b"fine")
+
+        origin = self.h3(respond)
+        edge = self.edge(self.pool(origin.address, retries=0) + harness.route())
+        for version in harness.ALL_VERSIONS:
+            for path in ("/reset", "/none", "/bytes"):
+                self.assertEqual(edge.get(path, http=version)[0], 502, (version, path))
+                self.assertEqual(edge.get("/", http=version)[2], b"fine", (version, path))
+            for path in ("/short", "/long", "/cut"):  # a failure that the client sees
+                done = edge.curl(path, http=version)
+                self.assertNotEqual(done.returncode, 0, (version, path, done.stdout))
+                self.assertEqual(edge.get("/", http=version)[2], b"fine", (version, path))
+        self.assertGreaterEqual(edge.metric("pqedge_backend_http3_bad_responses_total"), 6)
+
+    def test_a_killed_server_costs_no_request(self):
+        servers = [self.quic_nginx(f"n{i}") for i in range(3)]
+        edge = self.edge(self.pool(*(s.quic for s in servers), balance="round_robin", retries=2)
+                         + harness.route())
+        for version in harness.ALL_VERSIONS:
+            self.assertEqual(edge.get("/facts", http=version)[0], 200)
+        servers[0].kill()
+        for version in harness.ALL_VERSIONS * 3:
+            self.assertEqual(edge.get("/facts", http=version)[0], 200)
+
+    def test_a_server_that_stops_is_noticed(self):
+        origin = self.h3(h3_backend.echo)
+        edge = self.edge(self.pool(origin.address) + harness.route())
+        self.assertEqual(edge.get("/")[0], 200)
+        port = origin.port
+        origin.stop()
+        again = h3_backend.H3Backend(self.certificate, h3_backend.echo, port=port)
+        self.addCleanup(again.stop)
+        for version in harness.ALL_VERSIONS:
+            self.assertEqual(edge.get("/", http=version)[0], 200)
+
+    def test_a_client_that_leaves(self):
+        seen = threading.Event()
+        origin = self.h3(None, lambda request: seen.set())
+        edge = self.edge(self.pool(origin.address) + harness.route())
+        for version in harness.ALL_VERSIONS:
+            seen.clear()
+            before = len(origin.resets)
+            done = edge.curl("/", "--max-time", "0.3", http=version)
+            self.assertEqual(done.returncode, 28, done.stderr)
+            self.assertTrue(seen.is_set())
+            harness.wait_for(lambda: len(origin.resets) > before, "the request to be cancelled")
+            self.assertEqual(origin.resets[-1][1], h3_backend.REQUEST_CANCELLED)
+        self.assertEqual(origin.connections, 1)
+
+
+class Configuration(Http3):
+    def test_what_does_not_go_with_http3(self):
+        for settings, expected in (
+                ({"tls": False, "protocol": "h3"}, "is spoken over TLS"),
+                ({"send_proxy": "v2"}, "has no place before HTTP/3"),
+        ):
+            lines = self.pool("127.0.0.1:9", **settings) + harness.route()
+            self.check(lines, expected)
+        self.check(self.pool("unix:/run/app.sock") + harness.route(), "is a Unix socket")
+
+    def check(self, lines, expected):
+        path = self.directory / "checked.toml"
+        path.write_text('version = 1\n[[listener]]\naddress = "127.0.0.1:1"\ntls = false\n' + lines)
+        done = harness.run(harness.PQEDGE, "check", path)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(expected, (done.stdout + done.stderr).decode())
+
+    def test_a_reload_changes_the_protocol(self):
+        nginx = self.quic_nginx(server="")
+        origin = self.h3(h3_backend.echo)
+        edge = self.edge(self.pool(nginx.quic) + harness.route())
+        self.assertIn(b"HTTP/3.0", edge.get("/facts")[2])
+        edge.write_config(self.pool(origin.address) + harness.route())
+        self.assertEqual(edge.reload()[0], 200)
+        self.assertIn(b"GET /facts", edge.get("/facts")[2])
+
+
+if __name__ == "__main__":
+    harness.main()
