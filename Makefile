@@ -4,11 +4,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
 DEPS ?= build test
+SECONDS ?= 3600
 CTEST_FLAGS ?= --output-on-failure
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 
-.PHONY: run test test-long test-ech build openssl4 fast-crypto deps deps-undo bench bench-rivals fuzz lint format sanitize clean help
+.PHONY: run soak test test-long test-ech build openssl4 fast-crypto deps deps-undo bench bench-rivals fuzz lint format sanitize clean help
 
 help:
 	@echo "make run           install what is missing, build, and start pqedge on localhost"
@@ -22,6 +23,7 @@ help:
 	@echo "                   DEPS=\"build test bench dev\" chooses, DEPS=all takes all"
 	@echo "make deps-undo     remove the apt sources and pins that 'make deps' added"
 	@echo "make test-long     the tests that take long, or much memory"
+	@echo "make soak          an hour of load, faults, reloads and upgrades; SECONDS=300 makes it shorter"
 	@echo "make sanitize      the whole suite under ASan with UBSan, then under TSan"
 	@echo "make bench         measure pqedge beside its rivals"
 	@echo "make bench-rivals  install the rivals that 'make bench' measures, under build/"
@@ -89,6 +91,13 @@ test-long:
 	@tools/configure.sh release -DPQEDGE_REQUIRE_TESTS=ON
 	@cmake --build build
 	@ctest --test-dir build --label-regex '^long$$' --parallel 1 $(CTEST_FLAGS)
+
+soak:
+	@tools/deps.sh build test
+	@tools/configure.sh release
+	@cmake --build build --target pqedge pqload
+	@PQEDGE_BIN=$(CURDIR)/build/pqedge PQLOAD_BIN=$(CURDIR)/build/pqload PYTHONDONTWRITEBYTECODE=1 \
+	  /usr/bin/python3 tests/long/soak.py --seconds $(SECONDS) $(SOAK_FLAGS)
 
 sanitize:
 	@tools/deps.sh build test

@@ -14,6 +14,8 @@ constexpr uint32_t kMaxHandedOver = 4096;
 
 const counters::Counter kHandedOver("pqedge_quic_handed_over_total",
                                     "Datagrams passed to the worker that owns their connection.");
+const counters::Counter kExchanges("pqedge_requests_open", "Requests under way.", {},
+                                   counters::Kind::gauge);
 const counters::Counter kHandOverDropped("pqedge_quic_hand_over_dropped_total",
                                          "Datagrams dropped on their way between workers.");
 
@@ -141,6 +143,7 @@ Exchange& Worker::new_exchange(http::ServerStream& stream, const ListenerView& l
     e = new Exchange(*this);
   }
   active_.push_back(*e);
+  kExchanges.add();
   e->begin(stream, listener);
   return *e;
 }
@@ -154,6 +157,7 @@ void Worker::clear_retired() {
   while (!retired_.empty()) {
     Exchange& e = retired_.pop_front();
     e.clear();
+    kExchanges.subtract();
     if (free_count_ >= kKeptExchanges) {
       delete &e;
       continue;
