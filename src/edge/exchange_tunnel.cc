@@ -37,7 +37,8 @@ void Exchange::begin_tunnel(Attempt& attempt) {
   attempt.expect_nothing();
   const std::string_view protocol = plan_->stream != nullptr ? "tcp" : request_->upgrade;
   tunnel_ = std::make_unique<Tunnel>(worker_.loop(), *stream_, *attempt.stream(),
-                                     plan_->settings->tunnel.timeout, protocol, *this);
+                                     plan_->settings->tunnel.timeout, protocol,
+                                     static_cast<TunnelOwner&>(*this));
   stream_->send_head(response, false);
   // What came before the answer; in HTTP/1.1 the codec has kept it.
   while (stream_ != nullptr && !pending_.empty()) tunnel_->from_client(pending_.pop());

@@ -71,7 +71,6 @@ bool Exchange::answer_grpc(uint16_t status, std::string_view reason) {
   if (stream_ == nullptr) return true;
   reason_ = reason;
   status_ = 200;
-  broke_off_ = status >= 500;
   response_started_ = response_done_ = true;
 
   response_.emplace(arena_);
@@ -93,6 +92,9 @@ bool Exchange::answer_grpc(uint16_t status, std::string_view reason) {
     r.fields.add(http::Name::x_request_id, identity_.request_id);
   }
   if (plan_->shape != nullptr) shape_response(r);
+  if (on_canary_ && status >= 500) {  // it was counted by the status of HTTP
+    plan_->shape->canary->report_broken_off(worker_.loop().now());
+  }
   stop_request_body();
   if (stream_ != nullptr) stream_->send_head(r, true);
   return true;
