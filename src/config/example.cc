@@ -202,6 +202,52 @@ send_proxy = "off"                     # or "v1", "v2": a PROXY header first
 # tls_resumption = true
 # tls_handshake_timeout = "5s"
 
+# What is made of servers that fail (docs/recipes/failing-servers.md):
+failure_statuses = [500, 502, 503, 504]   # left out: 500 to 599 but 501 and 505
+
+[pool.health]                          # asks each server, in requests of its own
+kind = "http"                          # or "tcp", "grpc"
+method = "GET"
+path = "/healthz"
+host = "www.example.com"               # left out: the server's address
+statuses = [200, 204]                  # left out: 200 to 399
+body = "ok"                            # is in the answer
+# service = "shop.Cart"                # with "grpc"
+# port = 9900                          # left out: the server's
+interval = "5s"
+interval_down = "2s"                   # of a server that is down
+timeout = "2s"                         # of a whole check
+rise = 2                               # checks that go well, to be up
+fall = 3                               # and that fail, to be down
+
+[pool.outlier]                         # leaves alone who fails requests
+failures = 5                           # in a row; 0: not looked at
+error_percent = 0                      # of a window's requests; 0: not looked at
+min_requests = 20                      # in a window, before error_percent counts
+window = "10s"
+eject = "30s"                          # times how often of late
+max_eject = "5m"
+max_percent = 50                       # of the pool at a time; never the last server
+
+[pool.breaker]                         # goes on with a few probes after the pause
+failures = 5
+error_percent = 50
+min_requests = 20
+window = "10s"
+pause = "10s"
+probes = 3
+probe_timeout = "5s"
+
+# [pool.discovery]                     # more servers (docs/recipes/discovery.md); one of:
+# dns = "app.internal"                 # A and AAAA
+# port = 8080
+# srv = "_http._tcp.app.internal"
+# file = "servers.json"
+# resolvers = ["192.0.2.53:53"]        # left out: those of the system
+# min_ttl = "1s"
+# max_ttl = "1m"
+# timeout = "2s"
+
 [[pool]]
 name = "static"
 servers = ["[::1]:9100"]
@@ -388,6 +434,8 @@ queue = 8192                           # access records waiting to be written; m
 listen = ["127.0.0.1:8081"]            # /healthz, /readyz, /metrics: read-only
 hosts = ["admin.example.com"]          # further Host values that are answered
 control_socket = "/run/pqedge/control.sock"
+# token_file = "/etc/pqedge/admin.token"   # who sends its bearer token may do over listen what the
+                                       # control socket does
 
 # ---- QUIC -----------------------------------------------------------------------------------------
 
