@@ -56,6 +56,12 @@ void check_pool(const Settings& s, const PassthroughSettings& p, const std::stri
     out.push_back({key, "there is no pool " + in_quotes(p.pool), hint});
     return;
   }
+  if (pool->servers.empty()) {
+    out.push_back({key, std::format("the servers of pool {} are all discovered, and names are passed "
+                                    "on to those of its servers alone", in_quotes(p.pool)),
+                   "name servers in the pool"});
+    return;
+  }
   if (!on_udp(s, p)) return;
   for (const auto& server : pool->servers) {
     if (server.address.is_ip()) continue;
