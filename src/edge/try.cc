@@ -117,7 +117,7 @@ void Exchange::hedge() {
   }
   hedged_ = true;
   ++tries_.begun;
-  second_ = std::make_unique<Attempt>(*this, arena_);
+  second_ = std::make_unique<Attempt>(static_cast<AttemptOwner&>(*this), arena_);
   upstream::Choice choice = choice_;
   choice.avoid(attempt_->lease().server());
   second_->begin(worker_.loop(), pool(), choice, false, target_->connect_limit);
@@ -160,8 +160,11 @@ bool Exchange::holds_answer(const http::Response& response) const {
       response.content_length > target_->buffer_response) {
     return false;
   }
-  const http::Field* const asked = response.fields.find("X-Accel-Buffering");
-  if (asked != nullptr && iequals(asked->value, "no")) return false;
+  bool streams = false;
+  response.fields.for_each([&](const http::Field& f) {
+    streams = streams || (iequals(f.name, "X-Accel-Buffering") && iequals(f.value, "no"));
+  });
+  if (streams) return false;
   const std::string_view type = response.fields.get(http::Name::content_type);
   return !iequals(type.substr(0, type.find(';')), "text/event-stream");
 }
