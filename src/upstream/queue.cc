@@ -117,12 +117,12 @@ bool Queue::put_back(Waiter& waiter) {
 
 // Near the front: only others that were called a moment ago may have a smaller number.
 void Queue::insert(Waiter& waiter) {
-  IntrusiveList<Waiter, Queue> after;
-  while (!line_.empty() && line_.back().number_ > waiter.number_) {
-    after.push_front(line_.back());
+  IntrusiveList<Waiter, Queue> before;
+  while (!line_.empty() && line_.front().number_ < waiter.number_) {
+    before.push_back(line_.pop_front());
   }
-  line_.push_back(waiter);
-  line_.splice_back(after);
+  line_.push_front(waiter);
+  while (!before.empty()) line_.push_front(before.back());
 }
 
 // ---- WaitingRoom ---------------------------------------------------------------------------------
