@@ -40,6 +40,15 @@ redirect_to_https = true               # answers everything with 308
 redirect_port = 443
 redirect_hosts = ["www.example.com", "*.cdn.example.com", "old.example.com"]   # default: all
 
+[[listener]]                           # no HTTP: straight to a pool (docs/recipes/tcp-and-udp.md)
+name = "dns"
+address = "0.0.0.0:53"
+protocols = ["tcp", "udp"]
+pool = "dns"
+idle_timeout = "10m"                   # TCP: without a byte either way
+udp_timeout = "60s"                    # UDP: without a datagram either way
+udp_sessions = 10000                   # clients of UDP at a time
+
 [tls]
 min_version = "1.3"                    # or "1.2"
 groups = "compatible"                  # post-quantum first; "hybrid-required", "cnsa2", or a list
@@ -255,6 +264,14 @@ servers = ["[::1]:9100"]
 # The most specific host wins, then an exact path, a pattern, the longest prefix; then who asks for
 # more. "pqedge explain" shows it for a request.
 
+[[pool]]
+name = "git"
+servers = ["10.0.0.31:22"]
+
+[[pool]]
+name = "dns"
+servers = ["10.0.0.53:53", "10.0.1.53:53"]
+
 [[route]]
 name = "uploads"
 hosts = ["www.example.com"]
@@ -289,6 +306,19 @@ path_prefix = "/static"
 pool = "static"
 early_hints = ["</static/site.css>; rel=preload; as=style"]   # docs/recipes/early-hints.md
 pass_early_hints = true                # the backend's 103
+
+[[route]]
+name = "chat"                          # docs/recipes/websocket.md
+hosts = ["www.example.com"]
+path_prefix = "/chat"
+pool = "app"
+upgrades = ["websocket"]               # passed on to become tunnels; [] for none
+tunnel_timeout = "1h"                  # of silence in a tunnel
+
+[[route]]
+name = "git-over-ssh"                  # takes CONNECT for these targets (docs/recipes/connect.md)
+connect = ["git.example.com:22"]
+pool = "git"
 
 [[route]]
 name = "robots"
