@@ -140,8 +140,20 @@ ClientConnection& ClientConnection::adopt(Worker& worker,
   auto* c = new ClientConnection(worker, std::move(listener));
   c->facts_.id = id;
   c->codec_ = std::move(codec);
-  if (worker.draining()) c->codec_->drain(worker.linger());
+  if (worker.draining()) c->drain_soon();
   return *c;
+}
+
+// Accepted just before listening ended. A client that finds GOAWAY on a connection which it has made
+// for a request gives that request up: the first may come yet.
+void ClientConnection::drain_soon() {
+  drain_timer_.set(
+      [](void* self) {
+        auto* connection = static_cast<ClientConnection*>(self);
+        connection->drain(connection->worker_.linger());
+      },
+      this);
+  drain_timer_.arm(worker_.loop(), worker_.linger());
 }
 
 void ClientConnection::on_handshake_confirmed() {
@@ -178,9 +190,12 @@ void ClientConnection::start_codec(std::unique_ptr<net::Stream> stream) {
     if (worker_.draining()) codec_->drain(worker_.linger());
     return;
   }
-  codec_ = facts_.alpn == "h2"
-               ? http2::make_server(loop, std::move(stream), facts_, limits, *this)
-               : http1::make_server(loop, std::move(stream), facts_, limits, *this);
+  if (facts_.alpn == "h2") {
+    codec_ = http2::make_server(loop, std::move(stream), facts_, limits, *this);
+    if (worker_.draining()) drain_soon();
+    return;
+  }
+  codec_ = http1::make_server(loop, std::move(stream), facts_, limits, *this);
   if (worker_.draining()) codec_->drain(worker_.linger());
 }
 

@@ -57,6 +57,7 @@ class ClientConnection final : public ListNode<ClientConnection>,
   void begin_tls(net::Fd fd, Slice ahead);
   void arm_handshake_timer();
   void start_codec(std::unique_ptr<net::Stream> stream);
+  void drain_soon();
   void end_later();
 
   Worker& worker_;
@@ -68,6 +69,7 @@ class ClientConnection final : public ListNode<ClientConnection>,
   std::unique_ptr<net::Stream> stream_;  // while the handshake runs
   std::unique_ptr<http::ServerConnection> codec_;
   net::Timer handshake_timer_;
+  net::Timer drain_timer_;
   net::Deferred end_;
 };
 

@@ -23,6 +23,7 @@ enum Kind : uint8_t {
   kReady = 8 | kMustKnow,
   kVerdict = 9 | kMustKnow,
   kFailure = 10 | kMustKnow,
+  kWorkersAsked = 11,
 };
 constexpr uint16_t kFormat = 1;
 // The old process may be busy with a reload.
@@ -176,6 +177,9 @@ Result<void> take_item(uint8_t kind, Reader& r, net::Message& message, Handover&
   switch (kind) {
     case kBegin:
       return take_begin(r, h);
+    case kWorkersAsked:
+      h.workers_asked = static_cast<uint32_t>(r.number(4));
+      return {};
     case kQuicSecret:
       r.raw(h.quic_secret);
       return {};
@@ -209,6 +213,9 @@ Result<void> send_handover(int channel, const Handover& h) {
   begin.number(h.generation, 2);
   begin.number(h.workers, 2);
   if (auto ok = begin.send(channel); !ok) return ok;
+  Writer asked(kWorkersAsked);
+  asked.number(h.workers_asked, 4);
+  if (auto ok = asked.send(channel); !ok) return ok;
   if (auto ok = send_keys(channel, h); !ok) return ok;
   if (auto ok = send_sockets(channel, h); !ok) return ok;
   return Writer(kEnd).send(channel);

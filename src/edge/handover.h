@@ -39,6 +39,7 @@ struct Handover {
   pid_t process = 0;        // that gives
   uint16_t generation = 0;  // of that process
   uint16_t workers = 0;
+  uint32_t workers_asked = 0;  // what the configuration said that decided it
   std::array<uint8_t, 32> quic_secret{};
   std::vector<crypto::TicketKey> ticket_keys;
   std::vector<PassedSocket> sockets;

@@ -6,8 +6,8 @@
 
 namespace pqedge::edge {
 
-RestartOnly::RestartOnly(const Settings& first)
-    : workers_(first.workers),
+RestartOnly::RestartOnly(const Settings& first, uint32_t workers)
+    : workers_(workers),
       crypto_(first.crypto),
       signing_threads_(first.signing.threads),
       log_queue_(first.logs.queue),

@@ -12,13 +12,15 @@ namespace pqedge::edge {
 
 class RestartOnly {
  public:
-  explicit RestartOnly(const Settings& first);
+  // `workers`: as the configuration said that decided their number.
+  RestartOnly(const Settings& first, uint32_t workers);
 
   // A configuration that is in force: what it has taken for good is noted.
   void note(const Settings& settings);
   // One sentence for each key of `next` that does not take effect: what it is, and when it will.
   std::vector<std::string> differing(const Settings& next) const;
   const crypto::ProviderSettings& crypto() const { return crypto_; }
+  uint32_t workers() const { return workers_; }
 
  private:
   uint32_t workers_;

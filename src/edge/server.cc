@@ -78,7 +78,8 @@ Result<void> Server::begin() {
   // Each has its sockets, with what waits in them.
   if (options_.before) count = options_.before->workers;
   owns_socket_files_ = !options_.before;
-  restart_only_.emplace(*settings);
+  restart_only_.emplace(*settings,
+                        options_.before ? options_.before->workers_asked : settings->workers);
   if (auto ok = make_keys(*settings); !ok) return ok;
   ticket_keys_ = std::make_unique<TicketKeyKeeper>(loop_, shared_.tickets);
   begin_certificates(*settings);

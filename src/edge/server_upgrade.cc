@@ -57,6 +57,7 @@ Result<Handover> Server::offer() {
   h.process = getpid();
   h.generation = shared_.generation;
   h.workers = static_cast<uint16_t>(shared_.workers.size());
+  h.workers_asked = restart_only_->workers();
   h.quic_secret = quic_secret_;
   h.ticket_keys = shared_.tickets->own_keys();
   link_ends_.clear();

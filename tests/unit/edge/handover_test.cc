@@ -32,6 +32,7 @@ TEST_F(HandoverTest, ComesOutAsItWentIn) {
   h.process = 4711;
   h.generation = 65'535;
   h.workers = 2;
+  h.workers_asked = 9;
   h.quic_secret.fill(0x5a);
   crypto::TicketKey key = crypto::make_ticket_key(99);
   h.ticket_keys.push_back(key);
@@ -50,6 +51,7 @@ TEST_F(HandoverTest, ComesOutAsItWentIn) {
   EXPECT_EQ(got->process, 4711);
   EXPECT_EQ(got->generation, 65'535);
   EXPECT_EQ(got->workers, 2);
+  EXPECT_EQ(got->workers_asked, 9u);
   EXPECT_EQ(got->quic_secret, h.quic_secret);
   ASSERT_EQ(got->ticket_keys.size(), 1u);
   EXPECT_EQ(got->ticket_keys[0].name, key.name);
