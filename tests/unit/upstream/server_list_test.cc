@@ -36,8 +36,8 @@ TEST(ServerList, SaysWhichEntryIsWrong) {
         "[{\"address\":\"127.0.0.1:1\",\"id\":\"a b\"}]",
         "[{\"address\":\"127.0.0.1:1\",\"id\":\"a\"},{\"address\":\"127.0.0.1:2\",\"id\":\"a\"}]"}) {
     const auto list = parse_server_list(text);
-    EXPECT_FALSE(list) << text;
-    if (!list) EXPECT_FALSE(list.error().message.empty()) << text;
+    ASSERT_FALSE(list) << text;
+    EXPECT_FALSE(list.error().message.empty()) << text;
   }
   EXPECT_NE(parse_server_list("[\"127.0.0.1:1\", 5]").error().message.find("server 2"),
             std::string::npos);
