@@ -24,7 +24,8 @@ def fields_of(raw):
 class Shape(harness.TestCase):
     def start(self, routes, fields=b"", **kwargs):
         self.origin = self.echo(fields=fields)
-        self.proxy = self.edge(harness.pool(self.origin.address) + routes, **kwargs)
+        self.proxy = self.edge(harness.pool(self.origin.address) + routes,
+                               names=("localhost", "wsgi.test", "named.test", "words.test"), **kwargs)
 
     def target_of(self, path, *args, http="2", **kwargs):
         self.assertEqual(self.proxy.get(path, "--path-as-is", *args, http=http, **kwargs)[0], 200)
