@@ -148,14 +148,20 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
   ticket_keys_->apply(std::move(*ticket_keys), snapshot->settings.tls.ticket_lifetime);
   shared_.max_connections.store(snapshot->settings.max_connections, std::memory_order_relaxed);
   adopt_certificates(*snapshot);
+  Nanos longest = 0;  // what requests may have waited for it
   for (size_t i = 0; i < shared_.workers.size(); ++i) {
     Worker& worker = *shared_.workers[i];
-    auto ok = run_on(worker, [&worker, snapshot, c = contexts[i],
+    auto ok = run_on(worker, [&worker, &longest, snapshot, c = contexts[i],
                               plan = std::move(plans[i])]() mutable {
-      return worker.apply(std::move(snapshot), std::move(c), std::move(plan));
+      const Nanos begun = monotonic_now();
+      auto done = worker.apply(std::move(snapshot), std::move(c), std::move(plan));
+      longest = std::max(longest, monotonic_now() - begun);
+      return done;
     });
     if (!ok) return ok;
   }
+  log::debug("server", "a worker took at most {} us to take the configuration",
+             longest / kMicrosecond);
   bound_.clear();
   for (const Binding& b : bindings(snapshot->settings)) {
     bound_[b.address.to_string()] = {b.listener->binds_tcp(), udp_of(*b.listener)};
