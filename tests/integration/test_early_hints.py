@@ -54,7 +54,7 @@ class Reader:
     def __init__(self, edge, path, http, *args):
         version = {"1.0": "--http1.0", "1.1": "--http1.1", "2": "--http2", "3": "--http3-only"}[http]
         self.process = subprocess.Popen(
-            ["curl", "-sS", "-i", "-N", "--cacert", str(edge.certificate.chain), version,
+            ["stdbuf", "-o0", "curl", "-sS", "-i", "-N", "--cacert", str(edge.certificate.chain), version,
              "--max-time", str(int(WAIT)), "--resolve", f"localhost:{edge.port}:127.0.0.1",
              *args, edge.url(path)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)

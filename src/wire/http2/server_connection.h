@@ -19,6 +19,7 @@
 #include "base/chunk.h"
 #include "base/intrusive_list.h"
 #include "http/limits.h"
+#include "http/priority.h"
 #include "http/stream.h"
 #include "net/stream.h"
 #include "wire/http2/flood_budget.h"
@@ -153,6 +154,7 @@ class Connection final : public http::ServerConnection, private net::StreamHandl
   FloodBudget budget_;
   FrameScanner scanner_;
   RecentStreams recent_;
+  http::EarlyPriorities early_priorities_;
   const ChunkRef* feeding_ = nullptr;  // the chunk that nghttp2 is reading from
   ServerStream* decoding_ = nullptr;   // whose field section nghttp2 is decoding
   size_t block_bytes_ = 0;             // of that section's frames

@@ -103,6 +103,10 @@ struct SessionCallbacks {
       case NGHTTP2_RST_STREAM:
         if (ServerStream* s = stream_of(session, frame->hd.stream_id)) s->note_peer_reset();
         break;
+      case NGHTTP2_PRIORITY_UPDATE:
+        on_priority_update(c, session, *static_cast<const nghttp2_ext_priority_update*>(
+                                           frame->ext.payload));
+        break;
       case NGHTTP2_PING:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && c.ping_out_) {
           c.ping_out_ = false;
@@ -115,12 +119,26 @@ struct SessionCallbacks {
     return c.failure_.reason.empty() ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
   }
 
+  // Of a request that has come nghttp2 takes it; of one that has not, it would let the field of the
+  // request have the last word.
+  static void on_priority_update(Connection& c, nghttp2_session* session,
+                                 const nghttp2_ext_priority_update& update) {
+    if (update.stream_id <= nghttp2_session_get_last_proc_stream_id(session)) return;
+    c.early_priorities_.remember(
+        update.stream_id,
+        http::parse_priority(as_text(Bytes(update.field_value, update.field_value_len))));
+  }
+
   static void on_section_end(Connection& c, const nghttp2_frame* frame) {
     ServerStream* s = std::exchange(c.decoding_, nullptr);
     if (s == nullptr) return;
     s->add_bytes_in(c.block_bytes_);
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return s->on_trailers_complete();
     ++c.requests_;
+    if (const auto early = c.early_priorities_.take(s->id())) {
+      const nghttp2_extpri priority{.urgency = early->urgency, .inc = early->incremental ? 1 : 0};
+      nghttp2_session_change_extpri_stream_priority(c.session_, s->id(), &priority, 0);
+    }
     s->on_head_complete((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0);
   }
 

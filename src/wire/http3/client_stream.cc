@@ -170,12 +170,12 @@ bool ClientStream::step() {
 bool ClientStream::begin_frame() {
   const uint64_t type = frames_.type();
   if (type == frame::kData) {
-    if (phase_ != Phase::body) return c_.fail(ErrorCode::frame_unexpected, "DATA out of place");
-    return frames_.length() > 0 || c_.charge(Nuisance::empty_data);
+    if (phase_ != Phase::body) return break_off(ErrorCode::frame_unexpected, "DATA out of place");
+    return frames_.length() > 0 || charge(Nuisance::empty_data);
   }
   if (type == frame::kHeaders) {
     if (phase_ == Phase::trailers || phase_ == Phase::done) {
-      return c_.fail(ErrorCode::frame_unexpected, "HEADERS after the trailers");
+      return break_off(ErrorCode::frame_unexpected, "HEADERS after the trailers");
     }
     answered_ = true;
     section_.emplace(id());
@@ -188,12 +188,12 @@ bool ClientStream::begin_frame() {
     return true;
   }
   if (type == frame::kPushPromise) {
-    return c_.fail(ErrorCode::id_error, "a push that was not allowed");
+    return break_off(ErrorCode::id_error, "a push that was not allowed");
   }
   if (frame::is_of_http2(type) || frame::is_of_control_stream(type)) {
-    return c_.fail(ErrorCode::frame_unexpected, "a frame that has no place on a request stream");
+    return break_off(ErrorCode::frame_unexpected, "a frame that has no place on a request stream");
   }
-  return c_.charge(Nuisance::unknown_frame);
+  return charge(Nuisance::unknown_frame);
 }
 
 bool ClientStream::decode(Bytes piece, bool last) {
@@ -216,7 +216,7 @@ bool ClientStream::decode(Bytes piece, bool last) {
     }
     case FieldSection::Status::blocked:  // there is no dynamic table
     case FieldSection::Status::failed:
-      return c_.fail(ErrorCode::qpack_decompression_failed, "a field section cannot be decoded");
+      return break_off(ErrorCode::qpack_decompression_failed, "a field section cannot be decoded");
   }
   return false;
 }
@@ -264,7 +264,7 @@ bool ClientStream::take_body(Slice piece) {
 
 void ClientStream::take_end() {
   if (!frames_.between_frames()) {
-    c_.fail(ErrorCode::frame_error, "a request stream ends within a frame");
+    break_off(ErrorCode::frame_error, "a request stream ends within a frame");
   } else if (phase_ == Phase::head) {
     refuse("the stream ended before an answer");
   } else if (body_left_.value_or(0) > 0) {
@@ -312,6 +312,20 @@ void ClientStream::refuse_unprocessed(std::string_view detail) {
   if (handler_ == nullptr || answered_ || abort_ != http::Abort::none) return;
   refused_ = true;
   fail(http::Abort::refused, detail);
+}
+
+// The connection ends with it: what else came on the stream is not looked at.
+bool ClientStream::break_off(ErrorCode code, const char* reason) {
+  abort_ = http::Abort::protocol_error;
+  detail_ = reason;
+  return c_.fail(code, reason);
+}
+
+bool ClientStream::charge(Nuisance kind) {
+  if (c_.charge(kind)) return true;
+  abort_ = http::Abort::protocol_error;
+  detail_ = "the backend sent too much that is of no use";
+  return false;
 }
 
 // The answer is malformed (RFC 9114 4.1.2).

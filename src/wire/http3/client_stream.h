@@ -9,6 +9,7 @@
 #include "base/chunk.h"
 #include "base/intrusive_list.h"
 #include "http/stream.h"
+#include "wire/http3/budget.h"
 #include "wire/http3/client_fields.h"
 #include "wire/http3/frame.h"
 #include "wire/http3/qpack.h"
@@ -81,6 +82,8 @@ class ClientStream final : public http::ClientStream,
 
   void fail(http::Abort why, std::string_view detail);
   bool refuse(std::string_view detail);
+  bool break_off(ErrorCode code, const char* reason);
+  bool charge(Nuisance kind);
   void tell_failure();
   void let_go(ErrorCode code);
 

@@ -110,12 +110,7 @@ quic::Stream* Connection::make_stream(int64_t id, uint64_t& code) {
   auto* stream = new RequestStream(*this);
   requests_.push_back(*stream);
   ++active_;
-  for (EarlyPriority& early : early_priorities_) {
-    if (early.stream_id == id) {
-      stream->set_early_priority(early.priority);
-      early.stream_id = -1;
-    }
-  }
+  if (const auto early = early_priorities_.take(id)) stream->set_early_priority(*early);
   watch(loop_.now() + limits_->header_timeout);
   return stream;
 }
@@ -217,18 +212,9 @@ bool Connection::on_priority_update(uint64_t stream_id, std::string_view value) 
   if (quic::Stream* stream = quic_->find_stream(id); stream != nullptr) {
     static_cast<RequestStream*>(stream)->update_priority(priority);
   } else if (id >= next_request_) {
-    remember_priority(id, priority);
+    early_priorities_.remember(id, priority);
   }
   return true;
-}
-
-void Connection::remember_priority(int64_t stream_id, http::Priority priority) {
-  for (EarlyPriority& early : early_priorities_) {
-    if (early.stream_id != stream_id) continue;
-    early.priority = priority;
-    return;
-  }
-  early_priorities_[next_early_++ % early_priorities_.size()] = {stream_id, priority};
 }
 
 bool Connection::on_encoder_stream(Bytes bytes) {

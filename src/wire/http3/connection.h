@@ -7,6 +7,7 @@
 
 #include "base/intrusive_list.h"
 #include "http/limits.h"
+#include "http/priority.h"
 #include "http/stream.h"
 #include "net/loop.h"
 #include "wire/http3/budget.h"
@@ -81,7 +82,6 @@ class Connection final : public http::ServerConnection,
   void close_if_drained();
   void on_timer();
   void destroy_streams();
-  void remember_priority(int64_t stream_id, http::Priority priority);
 
   enum class Drain : uint8_t { none, announced, final };
 
@@ -113,12 +113,7 @@ class Connection final : public http::ServerConnection,
   net::Timer timer_;        // what waits for the peer
   net::Timer drain_timer_;  // between the two GOAWAYs
 
-  struct EarlyPriority {
-    int64_t stream_id = -1;
-    http::Priority priority;
-  };
-  std::array<EarlyPriority, 16> early_priorities_;  // came before their requests (RFC 9218 7)
-  size_t next_early_ = 0;
+  http::EarlyPriorities early_priorities_;
 };
 
 }  // namespace pqedge::http3
