@@ -9,6 +9,7 @@ import h2.connection
 import h2.events
 import h2.exceptions
 import h2.settings
+import hyperframe.frame
 
 import harness
 
@@ -23,6 +24,7 @@ class Request:
         self.path, self.method = self.head.get(":path"), self.head.get(":method")
         self.body = b""
         self.trailers = None
+        self.was_reset = False
 
     def answer(self, status=200, body=b"", fields=(), trailers=None):
         self.begin(status, fields, end=not body and trailers is None)
@@ -38,6 +40,7 @@ class Request:
         self.peer.flush()
 
     def reset(self, code):
+        self.was_reset = True
         self.peer.h2.reset_stream(self.id, code)
 
 
@@ -87,6 +90,11 @@ class Peer:
         if data:
             self.sock.sendall(data)
 
+    def goaway(self, last, code=0):
+        """No more streams than `last`; python3-h2 knows only an end of everything."""
+        self.write()
+        self.sock.sendall(hyperframe.frame.GoAwayFrame(0, last, code).serialize())
+
     def serve(self):
         self.h2.local_settings = h2.settings.Settings(
             client=False, initial_values={**self.backend.settings})
@@ -118,7 +126,7 @@ class Peer:
             self.backend.resets.append((event.stream_id, event.error_code))
         elif isinstance(event, h2.events.StreamEnded):
             request = self.requests[event.stream_id]
-            if self.backend.on_request:
+            if self.backend.on_request and not request.was_reset:
                 self.backend.on_request(request)
         elif isinstance(event, h2.events.PingReceived):
             self.backend.pings += 1

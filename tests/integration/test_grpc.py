@@ -276,7 +276,9 @@ class Web(Grpc):
             body = base64.b64encode(body[:4]) + base64.b64encode(body[4:])
         fields, body, trailers = self.post(method, body, http, content_type)
         self.assertEqual(trailers, {})
-        self.assertEqual(fields["content-type"], content_type)
+        # grpcio leaves "+proto" out.
+        self.assertEqual(fields["content-type"].removesuffix("+proto"),
+                         content_type.removesuffix("+proto"))
         if as_text:
             text, body = body, b""
             while text:  # a group that is padded ends a piece

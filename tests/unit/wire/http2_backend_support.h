@@ -77,9 +77,9 @@ class BackendRig final : public http::ClientConnectionHandler {
     if (stream != nullptr) stream->end_input();
     settle();
   }
-  // The backend's part of the preface.
+  // The backend's part of the preface; it takes ours, which puts our windows in force.
   void accept(std::string_view settings = {}) {
-    feed(frame(FrameType::settings, 0, 0, settings));
+    feed(frame(FrameType::settings, 0, 0, settings) + frame(FrameType::settings, flag::kAck, 0));
   }
   // What was sent since the last call; without the client's part of the preface.
   std::vector<ParsedFrame> sent() {
