@@ -152,7 +152,7 @@ class Connect(harness.TestCase):
             path = self.directory / "bad.toml"
             path.write_text('version = 1\n[[listener]]\naddress = "127.0.0.1:1"\ntls = false\n'
                             + harness.pool("127.0.0.1:9") + harness.route() + keys + "\n")
-            done = harness.run(harness.PQEDGE, "check", "--config", path)
+            done = harness.run(harness.PQEDGE, "check", path)
             self.assertNotEqual(done.returncode, 0)
             text = (done.stdout + done.stderr).decode()
             self.assertIn(what, text)

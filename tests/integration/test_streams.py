@@ -129,12 +129,15 @@ class Tcp(Case):
         self.assertEqual(done.stdout, b"end to end", done.stderr)
 
     def test_tls_is_taken_off(self):
-        edge = self.streams(harness.pool(self.backend(named(b"in the clear ")).address), "tls = true")
+        def serve(sock, _):
+            sock.sendall(b"in the clear " + sock.recv(100))
+
+        edge = self.streams(harness.pool(self.backend(serve).address), "tls = true")
         done = harness.run(
             "openssl", "s_client", "-quiet", "-verify_return_error", "-CAfile",
             edge.certificate.chain, "-servername", "localhost", "-alpn", "imap", "-groups",
             "X25519MLKEM768", "-connect", f"127.0.0.1:{self.port}", input=b"hello\n")
-        self.assertIn(b"in the clear ", done.stdout, done.stderr)
+        self.assertIn(b"in the clear hello", done.stdout, done.stderr)
         line = edge.wait_access(where=lambda r: r["listener"] == "raw")[0]
         self.assertEqual((line["http_version"], line["group"]), ("stream/tls", "X25519MLKEM768"))
 
@@ -317,14 +320,14 @@ class Settings(Case):
                            ('pool = "app"\nredirect_to_https = true', "redirect_to_https")):
             path = self.directory / "bad.toml"
             path.write_text(base + keys + "\n" + pool)
-            done = harness.run(harness.PQEDGE, "check", "--config", path)
+            done = harness.run(harness.PQEDGE, "check", path)
             text = (done.stdout + done.stderr).decode()
             self.assertNotEqual(done.returncode, 0, keys)
             self.assertIn(what, text)
             self.assertRegex(text, r"bad\.toml:\d+:\d+")
         good = self.directory / "good.toml"
         good.write_text(base + 'pool = "app"\n' + pool)
-        done = harness.run(harness.PQEDGE, "check", "--config", good)
+        done = harness.run(harness.PQEDGE, "check", good)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn(b"is used by no route", done.stdout + done.stderr)
 

@@ -3,6 +3,7 @@
 
 import asyncio
 import contextlib
+import socket
 import ssl
 import threading
 import time
@@ -11,6 +12,7 @@ import h2.config
 import h2.connection
 import h2.events
 import h2.settings
+import websockets.exceptions
 import websockets.sync.client
 import websockets.sync.server
 from aioquic.asyncio import client as aioquic_client
@@ -41,6 +43,8 @@ class Server:
                 self.opened += 1
             try:
                 (handle or self.echo)(connection)
+            except websockets.exceptions.ConnectionClosed:
+                pass
             finally:
                 connection.close()
                 with self.lock:
@@ -141,7 +145,8 @@ class H1:
         return self.connection.close_code, self.connection.close_reason
 
     def cut(self):
-        self.connection.socket.close()
+        with contextlib.suppress(OSError):
+            self.connection.socket.shutdown(socket.SHUT_RDWR)
 
     close = cut
 
