@@ -24,7 +24,7 @@ class LargeConfiguration(harness.TestCase):
         for i, (key, value, _) in enumerate(self.probes()):
             answers += (f'[[route]]\nname = "probe-{i}"\nhosts = ["site-7.test"]\npriority = 1\n'
                         f'{key} = {json.dumps(value)}\nstatus = {410 + i}\n')
-        edge = self.edge(toml + answers, names=("localhost", "*.test"))
+        edge = self.edge(toml + answers, names=("localhost", "site-7.test"))
         for http in harness.ALL_VERSIONS:
             self.assertEqual(edge.get("/", http=http)[0], 200)
             for i, (_, _, path) in enumerate(self.probes()):
@@ -32,7 +32,7 @@ class LargeConfiguration(harness.TestCase):
         loads = [Load(self, edge, p, "-c", "2", "-r", "50") for p in ("h1", "h2", "h3")]
         seen = edge.metric("pqedge_requests_total")
         harness.wait_for(lambda: edge.metric("pqedge_requests_total") > seen + 50, "load")
-        for i in range(3):
+        for i in range(2):
             edge.write_config(toml + answers + harness.route(name=f"r{i}", path=f"/only/{i}"))
             code, text = edge.reload()
             self.assertEqual(code, 200, text)

@@ -68,7 +68,7 @@ class Upgrade(harness.TestCase):
 
     def test_under_load_nothing_fails(self):
         edge = self.edge(self.toml, workers=2, server_toml=QUICK)
-        self.upgrade_under_load(edge, 3)
+        self.upgrade_under_load(edge, 2)
 
     def test_under_load_with_retry_nothing_fails(self):
         # The ID that a Retry gave names the old process; the connection is the new one's.

@@ -343,6 +343,7 @@ def judge(site, options, problems):
         problems.append(f"{site.name}: {error}: open {site.is_idle()}, descriptors "
                         f"{site.edge.descriptors()} of {site.rest} before")
     seen["descriptors"] = {"before": site.rest, "after": site.edge.descriptors()}
+    (site.directory / "samples.json").write_text(json.dumps(site.samples))
     kib = [s["kib"] for s in site.samples]
     seen["memory_kib"] = {"first": kib[0] if kib else 0, "last": kib[-1] if kib else 0,
                           "most": max(kib, default=0)}
