@@ -60,6 +60,7 @@ TEST(ConfigDocumentation, NamesNoKeyThatIsNotThere) {
       const std::string name = text.substr(at, text.find('`', at) - at);
       // The fields of the access log stand in a table of their own.
       if (text.rfind("| field |", at) != std::string::npos) break;
+      if (name.starts_with('"')) continue;  // a table of values
       EXPECT_TRUE(section == name || std::ranges::contains(known, section + "." + name))
           << section << "." << name;
     }
