@@ -43,7 +43,7 @@ def configuration(routes, servers, backend):
                  else f'path_prefix = "/area-{i // 1000}/part-{i}"')
         lines.append(f'[[route]]\nname = "route-{i}"\nhosts = ["{host}"]\n{where}\n'
                      f'pool = "pool-{i % pools}"\n')
-    lines.append(harness.route(hosts=["localhost"]))
+    lines.append(harness.route())
     return "\n".join(lines)
 
 

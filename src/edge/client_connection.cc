@@ -144,7 +144,7 @@ ClientConnection& ClientConnection::adopt(Worker& worker,
   return *c;
 }
 
-// Accepted just before listening ended. A client that finds GOAWAY on a connection which it has made
+// Accepted just before listening ended. A client that finds GOAWAY on a connection which it made
 // for a request gives that request up: the first may come yet.
 void ClientConnection::drain_soon() {
   drain_timer_.set(

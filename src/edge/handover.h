@@ -1,5 +1,5 @@
-// What a process gives to the one that takes its place (an upgrade): sockets that are never closed in
-// between, the keys that clients' tokens and tickets are made with, and a way for QUIC datagrams.
+// What a process gives to the one that takes its place (an upgrade): sockets that are not closed
+// meanwhile, the keys that clients' tokens and tickets are made with, and a way for QUIC datagrams.
 //
 // It is a row of messages over a pair of sockets, each with a kind, so that two versions of the
 // program understand each other as far as they can: a kind that is not known is skipped, unless its

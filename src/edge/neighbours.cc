@@ -32,7 +32,7 @@ Neighbours::Neighbours(Worker& worker)
 
 Neighbours::~Neighbours() = default;
 
-// ---- the new process ------------------------------------------------------------------------------
+// ---- the new process ----------------------------------------------------------------------------
 
 Result<void> Neighbours::follow(std::shared_ptr<ProcessPeer> before) {
   auto link = ProcessLink::open(worker_.loop(), before, worker_.index(), before_);
@@ -69,7 +69,7 @@ void Neighbours::Before::on_link_closed() {
   neighbours.worker_.shared().predecessors.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// ---- the old process ------------------------------------------------------------------------------
+// ---- the old process ----------------------------------------------------------------------------
 
 Result<void> Neighbours::precede(std::shared_ptr<ProcessPeer> after) {
   auto link = ProcessLink::open(worker_.loop(), after, worker_.index(), after_);
@@ -89,7 +89,7 @@ void Neighbours::After::on_link_datagram(const ProcessPeer::Datagram& d) {
                       .datagram = d.datagram});
 }
 
-// The new process has ended, crashed perhaps: nobody else reads what clients of connections here send.
+// The new process has ended, crashed perhaps: nobody else reads what clients of ours send.
 void Neighbours::After::on_link_closed() {
   neighbours.worker_.loop().defer(neighbours.close_);
   if (auto ok = neighbours.worker_.begin_reading(); !ok) {

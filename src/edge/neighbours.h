@@ -1,4 +1,4 @@
-// What one worker knows of the processes before and after this one (an upgrade), while they are there.
+// What one worker knows of the processes before and after this one (an upgrade).
 #pragma once
 
 #include <memory>

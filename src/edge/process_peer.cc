@@ -17,7 +17,7 @@ const counters::Counter kPassed("pqedge_quic_passed_to_process_total",
 const counters::Counter kReturned("pqedge_quic_returned_by_process_total",
                                   "Datagrams that the process before did not know.");
 const counters::Counter kDropped("pqedge_quic_process_dropped_total",
-                                 "Datagrams dropped on their way to the other process of an upgrade.");
+                                 "Datagrams dropped on their way to an upgrade's other process.");
 
 // A message: kind, flags, ECN, the sender's worker, three addresses with their lengths; the rest is
 // the datagram.

@@ -1,5 +1,5 @@
-// The other process of an upgrade as QUIC datagrams see it: a Unix socket a worker, on which what one
-// process read goes to the one whose connection it is of.
+// The other process of an upgrade as QUIC datagrams see it: a Unix socket a worker, on which what
+// one process read goes to the one whose connection it is of.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace pqedge::edge {
 
-// Shared by the workers, and closed when the last lets go of it: a worker may send on the socket that
-// another reads. Thread safe.
+// Shared by the workers, and closed when the last lets go of it: a worker may send on the socket
+// that another reads. Thread safe.
 class ProcessPeer {
  public:
   struct Datagram {

@@ -1,5 +1,5 @@
-// The settings that a running process cannot change, as it began with them: a reload names those that
-// a file now has otherwise, each time until they hold.
+// The settings that a running process cannot change, as it began with them: a reload names those
+// that a file now has otherwise, each time until they hold.
 #pragma once
 
 #include <map>

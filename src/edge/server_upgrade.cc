@@ -6,8 +6,8 @@
 //   drain()                            ->      begin_taken(): reads UDP
 //
 // Both have the same listening sockets, so that no connection waits in one that is closed. A UDP
-// socket is read by one of them at a time; what is of the other's connections goes to it by its link
-// (process_peer.h).
+// socket is read by one of them at a time; what is of the other's connections goes to it by its
+// link (process_peer.h).
 #include <fcntl.h>
 #include <openssl/rand.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ Result<void> Server::make_keys(const Settings& settings) {
   return {};
 }
 
-// ---- the old process ------------------------------------------------------------------------------
+// ---- the old process ----------------------------------------------------------------------------
 
 Result<Handover> Server::offer() {
   if (draining_) return fail("the process is shutting down");
@@ -106,7 +106,7 @@ void Server::take_back() {
   owns_socket_files_ = true;
 }
 
-// ---- the new process ------------------------------------------------------------------------------
+// ---- the new process ----------------------------------------------------------------------------
 
 std::vector<std::string> Server::udp_to_take() const { return udp_to_take_; }
 
@@ -138,7 +138,7 @@ pid_t Server::predecessor() const {
   return shared_.predecessors.load(std::memory_order_relaxed) == 0 ? 0 : predecessor_;
 }
 
-// ---- of both --------------------------------------------------------------------------------------
+// ---- of both ------------------------------------------------------------------------------------
 
 std::string Server::process_json() const {
   std::string pending;

@@ -293,7 +293,7 @@ class Process final : private net::EventSource {
     sigset_t set;
     sigemptyset(&set);
     for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&set, s);
-    pthread_sigmask(SIG_BLOCK, &set, &first_signals_);  // inherited by every thread made from here on
+    pthread_sigmask(SIG_BLOCK, &set, &first_signals_);  // inherited by every thread made later
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to be told of, like a full disk
     signals_ = net::Fd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));

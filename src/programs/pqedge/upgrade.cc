@@ -117,8 +117,8 @@ Upgrade::~Upgrade() {
 void Upgrade::begin(edge::Server& server, Answer answer) {
   if (running()) return answer(fail("an upgrade is under way already"));
   if (getpid() == 1) {
-    return answer(fail("this is process 1 of its container, which ends with it: no other process can "
-                       "take its place. Start a second container instead"));
+    return answer(fail("this is process 1 of its container, which ends with it: no other process "
+                       "can take its place. Start a second container instead"));
   }
   auto pair = net::make_message_pair();
   if (!pair) return answer(std::unexpected(pair.error()));

@@ -1,4 +1,4 @@
-// A new process of the program takes this one's place while both serve (docs/recipes/hot-upgrade.md).
+// A new process of the program takes this one's place, while both serve (recipes/hot-upgrade.md).
 #pragma once
 
 #include <signal.h>
@@ -58,8 +58,8 @@ class Upgrade final : private net::EventSource {
   net::Timer limit_;
 };
 
-// In the new process: the way to the old one, if this process was started by one. Takes the variable
-// that names it out of the environment.
+// In the new process: the way to the old one, if this process was started by one. Takes the
+// variable that names it out of the environment.
 Result<net::Fd> take_upgrade_channel();
 
 // The path and arguments to start this program with again, also after its file was replaced.
