@@ -78,6 +78,7 @@ Result<void> Server::begin() {
   // Each has its sockets, with what waits in them.
   if (options_.before) count = options_.before->workers;
   owns_socket_files_ = !options_.before;
+  quiet_ = std::make_unique<QuietThread>();
   restart_only_.emplace(*settings,
                         options_.before ? options_.before->workers_asked : settings->workers);
   if (auto ok = make_keys(*settings); !ok) return ok;
@@ -171,18 +172,24 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
   return {};
 }
 
-Result<std::string> Server::reload() {
-  if (draining_) return fail("the process is shutting down");
+// On the quiet thread, while this one waits.
+Result<std::shared_ptr<const Snapshot>> Server::load_next(std::vector<std::string>& pending) {
   auto settings = options_.loader();
   if (!settings) return std::unexpected(settings.error());
-  std::vector<std::string> pending = restart_only_->differing(*settings);
+  pending = restart_only_->differing(*settings);
   settings->crypto = restart_only_->crypto();
+  return Snapshot::build(std::move(*settings),
+                         options_.pem.has_value() ? &*options_.pem : nullptr, current_.get());
+}
+
+Result<std::string> Server::reload() {
+  if (draining_) return fail("the process is shutting down");
+  std::vector<std::string> pending;
+  Result<std::shared_ptr<const Snapshot>> snapshot;
+  quiet_->run([&] { snapshot = load_next(pending); });
+  if (!snapshot) return std::unexpected(snapshot.error());
   std::string notes;
   for (const std::string& note : pending) notes += "; " + note;
-  auto snapshot = Snapshot::build(
-      std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr,
-      current_.get());
-  if (!snapshot) return std::unexpected(snapshot.error());
   auto plans = plan_listeners((*snapshot)->settings);
   if (!plans) return std::unexpected(plans.error());
   if (const std::string unused = unused_sockets((*snapshot)->settings); !unused.empty()) {

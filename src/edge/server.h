@@ -16,6 +16,7 @@
 #include "edge/certificate_watcher.h"
 #include "edge/handover.h"
 #include "edge/pool_keeper.h"
+#include "edge/quiet_thread.h"
 #include "edge/restart_only.h"
 #include "edge/settings.h"
 #include "edge/snapshot.h"
@@ -100,6 +101,7 @@ class Server {
   Result<net::UdpSocket> udp_socket(const Binding& binding, size_t worker,
                                     const quic::Settings& quic);
   Result<void> make_keys(const Settings& settings);
+  Result<std::shared_ptr<const Snapshot>> load_next(std::vector<std::string>& pending);
   Result<void> follow_predecessor();
   std::string process_json() const;  // members of an object
   void retire(std::shared_ptr<const Snapshot> snapshot);
@@ -136,6 +138,7 @@ class Server {
     return listener.http3 ? Udp::quic : listener.udp ? Udp::stream : Udp::none;
   }
   std::map<std::string, Bound> bound_;  // by address
+  std::unique_ptr<QuietThread> quiet_;
   std::optional<RestartOnly> restart_only_;
   std::vector<std::string> pending_restart_;  // what the last reload named
   // Still in use by a request somewhere. The last to let go of one would free it on its way.
