@@ -1,5 +1,5 @@
-// What finding a request's route costs, by how many routes there are (R1): the same requests with 10
-// and with 10,000 routes, of which five in a hundred have a pattern. CPU time of one look-up.
+// What finding a request's route costs, by how many routes there are (R1): the same requests with
+// 10 and with 10,000 routes, of which five in a hundred have a pattern. CPU time of one look-up.
 //
 //   build/bench_route
 #include <benchmark/benchmark.h>

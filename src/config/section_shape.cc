@@ -1,4 +1,5 @@
-// How routes change what passes: header rules, rewrites, redirects, spelling; canaries; error pages.
+// How routes change what passes: header rules, rewrites, redirects, spelling; canaries; error
+// pages.
 #include <algorithm>
 #include <format>
 #include <utility>

@@ -131,7 +131,8 @@ Result<ErrorPages> ErrorPages::load(const std::vector<ErrorPageSettings>& settin
       if (!read) return fail("error_page[{}].file: {}", i, read.error().message);
       text = std::move(*read);
     }
-    std::string type = s.content_type.empty() ? std::string(content_type_of(s.file)) : s.content_type;
+    std::string type =
+        s.content_type.empty() ? std::string(content_type_of(s.file)) : s.content_type;
     out.pages_.emplace_back(std::move(text), std::move(type));
     out.backend_errors_ |= s.backend_errors;
     for (const StatusRange range : s.statuses) {

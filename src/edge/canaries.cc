@@ -35,7 +35,8 @@ Result<std::string> set_canary(const Snapshot& snapshot, std::string_view route,
   if (canary == nullptr) {
     return fail("there is no route {} with a canary", in_quotes(route));
   }
-  const auto share = percent == "rollback" ? std::optional<uint32_t>(0) : route::parse_share(percent);
+  const auto share =
+      percent == "rollback" ? std::optional<uint32_t>(0) : route::parse_share(percent);
   if (!share) {
     return fail("{} is no percentage: write percent=0 to percent=100, as in percent=2.5, or "
                 "percent=rollback",

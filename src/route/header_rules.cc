@@ -61,8 +61,9 @@ bool HeaderRules::is_meant(const Rule& rule, const http::Field& field) const {
   if (rule.prefix) {
     return begins_alike(field.name, rule.name, folded) && is_changeable(field.name, side_);
   }
-  const bool same = rule.id != Name::other ? field.id == rule.id
-                                           : field.id == Name::other && iequals(field.name, rule.name);
+  const bool same = rule.id != Name::other
+                        ? field.id == rule.id
+                        : field.id == Name::other && iequals(field.name, rule.name);
   if (rule.kind == HeaderRule::Kind::add) {
     return folded && !same && http::folds_alike(field.name, rule.name);
   }

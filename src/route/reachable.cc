@@ -113,7 +113,8 @@ bool covers_demands(const RouteSettings& a, const RouteSettings& b) {
   const bool methods =
       a.methods.empty() || (!b.methods.empty() && has_all_of(a.methods, b.methods));
   const auto text = [](const net::Network& n) { return n.to_string(); };
-  const bool clients = a.clients.empty() || std::ranges::equal(a.clients, b.clients, {}, text, text);
+  const bool clients =
+      a.clients.empty() || std::ranges::equal(a.clients, b.clients, {}, text, text);
   return methods && clients && has_all_of(b.headers, a.headers) && has_all_of(b.query, a.query);
 }
 

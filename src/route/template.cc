@@ -154,8 +154,9 @@ Result<Template> Template::compile(std::string_view text, Use use, size_t groups
     }
     const size_t close = text.find('}', at);
     if (!text.substr(at).starts_with("${") || close == std::string_view::npos) {
-      return fail("{} has a \"$\" that begins no variable: write ${{name}}, or $$ for a dollar sign",
-                  in_quotes(text));
+      return fail(
+          "{} has a \"$\" that begins no variable: write ${{name}}, or $$ for a dollar sign",
+          in_quotes(text));
     }
     const std::string_view name = text.substr(at + 2, close - at - 2);
     const bool url = use == Use::url;
@@ -213,7 +214,8 @@ std::string_view Template::value_of(const Part& part, const Scene& s) const {
     case alpn: return c.alpn;
     case authority: return s.authority.empty() ? r.authority : s.authority;
     case cipher: return c.cipher;
-    case client_fingerprint: return c.client == nullptr ? "" : std::string_view(c.client->fingerprint);
+    case client_fingerprint:
+      return c.client == nullptr ? "" : std::string_view(c.client->fingerprint);
     case client_ip: return s.identity.client_ip;
     case client_port: return c.peer.is_ip() ? number(c.peer.port(), s.arena) : "";
     case client_subject: return c.client == nullptr ? "" : std::string_view(c.client->subject);

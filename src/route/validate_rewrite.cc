@@ -15,8 +15,9 @@ namespace {
 
 // Of a URL or a path that is written out.
 bool is_url_text(std::string_view text) {
-  return std::ranges::all_of(
-      text, [](char c) { return c > 0x20 && c < 0x7f && std::string_view("\"<>\\^`").find(c) == std::string_view::npos; });
+  return std::ranges::all_of(text, [](char c) {
+    return c > 0x20 && c < 0x7f && std::string_view("\"<>\\^`").find(c) == std::string_view::npos;
+  });
 }
 
 void check_path_text(const std::string& key, std::string_view path, Problems& out) {
@@ -27,7 +28,8 @@ void check_path_text(const std::string& key, std::string_view path, Problems& ou
     return;
   }
   if (path.find_first_of("?#") != std::string_view::npos) {
-    out.push_back({key, in_quotes(path) + " has a query or fragment", "the query stays as it came"});
+    out.push_back(
+        {key, in_quotes(path) + " has a query or fragment", "the query stays as it came"});
     return;
   }
   const auto canonical = http::canonical_path(path, arena);
@@ -82,7 +84,8 @@ void check_rewrite(const RouteSettings& route, const std::string& base, Problems
   if (!s.prefix.empty()) {
     check_path_text(key + ".prefix", s.prefix, out);
     if (!route.path_regex.empty()) {
-      out.push_back({key + ".prefix", "takes the place of path_prefix, and this route has a pattern",
+      out.push_back({key + ".prefix",
+                     "takes the place of path_prefix, and this route has a pattern",
                      "use rewrite = { path = \"/...${1}\" }"});
     }
   }

@@ -21,10 +21,12 @@ void check_name(const HeaderRule& rule, Side side, const std::string& key, Probl
     out.push_back({key, in_quotes(rule.name) + " is no name of a header field",
                    "write it as in \"X-Team\""});
   } else if (!is_changeable(rule.name, side)) {
-    out.push_back({key, in_quotes(rule.name) + " cannot be changed: it belongs to the connection or to "
-                                               "the framing",
-                   http::known_name(rule.name) == http::Name::host ? "use rewrite = { host = \"...\" }"
-                                                                   : ""});
+    out.push_back({key,
+                   in_quotes(rule.name) + " cannot be changed: it belongs to the connection or to "
+                                          "the framing",
+                   http::known_name(rule.name) == http::Name::host
+                       ? "use rewrite = { host = \"...\" }"
+                       : ""});
   }
 }
 

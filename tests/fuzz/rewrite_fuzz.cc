@@ -63,7 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   const net::ConnectionFacts facts;
   const http::Identity identity;
-  const route::Scene scene{.request = request, .facts = facts, .identity = identity, .arena = arena};
+  const route::Scene scene{
+      .request = request, .facts = facts, .identity = identity, .arena = arena};
   const auto stripped = strip->target(scene);
   require(stripped.has_value());
   if (*stripped != request.target) check_target(*stripped, arena);

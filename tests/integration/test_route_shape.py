@@ -2,6 +2,7 @@
 R5 with K50, R8, R12, R21 with K68)."""
 # ctest: timeout=180
 import json
+import re
 import threading
 import wsgiref.simple_server
 
@@ -275,6 +276,22 @@ pool = "app"
                 self.assertIn("User-Agent", seen)
                 self.assertIn("X-Olddevice" if first else "x-olddevice", got)
                 self.assertIn("X-KeptCase" if first else "x-keptcase", got)
+
+
+class Recipe(Shape):
+    def test_the_recipe_for_old_peers(self):
+        text = (harness.SOURCE / "docs/recipes/old-http1-peers.md").read_text()
+        self.origin = self.echo()
+        toml = re.search(r"```toml\n(.*?)```", text, re.S).group(1)
+        self.assertIn("127.0.0.1:9000", toml)
+        self.proxy = self.edge(toml.replace("127.0.0.1:9000", self.origin.address))
+        for http in harness.ALL_VERSIONS:
+            with self.subTest(http=http):
+                self.proxy.get("/", "-H", "soapaction: 1", "-H", "x-camelcase: 1", "-H",
+                               "x-other-one: 1", http=http)
+                seen = [line.split(":")[0] for line in head_lines(self.origin.requests[-1][0])]
+                for name in ("SOAPAction", "X-CamelCase", "X-Other-One", "Host"):
+                    self.assertIn(name, seen)
 
 
 class Limits(Shape):

@@ -443,14 +443,17 @@ status = [404, "6xx", 200]
 body = "x"
 routes = ["none"]
 )"));
-  for (const char* expected :
-       {"route[1].request_headers[0].value: is missing", "route[1].request_headers[1].remove: is there beside add",
-        "route[1].request_headers[2].set: is missing", "route[1].request_headers[3].value: has no effect",
-        "route[1].canary.percent: is no percentage", "route[1].canary.rollback_window: has no effect",
-        "route[1].canary.cookie_lifetime: has no effect", "route[1].canary.pool: \"app\" is the pool of the route itself",
-        "route[1].max_head: is 0", "error_page[0].status[1]: is no status",
-        "error_page[0].status[2]: 200 is no status of an error",
-        "error_page[0].routes[0]: there is no route \"none\""}) {
+  for (const char* expected : {"route[1].request_headers[0].value: is missing",
+                               "route[1].request_headers[1].remove: is there beside add",
+                               "route[1].request_headers[2].set: is missing",
+                               "route[1].request_headers[3].value: has no effect",
+                               "route[1].canary.percent: is no percentage",
+                               "route[1].canary.rollback_window: has no effect",
+                               "route[1].canary.cookie_lifetime: has no effect",
+                               "route[1].canary.pool: \"app\" is the pool of the route itself",
+                               "route[1].max_head: is 0", "error_page[0].status[1]: is no status",
+                               "error_page[0].status[2]: 200 is no status of an error",
+                               "error_page[0].routes[0]: there is no route \"none\""}) {
     EXPECT_NE(m.find(expected), std::string::npos) << expected << "\n" << m;
   }
 }

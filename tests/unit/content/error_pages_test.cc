@@ -35,8 +35,9 @@ TEST(ErrorPages, TheMostSpecificOneIsTaken) {
 }
 
 TEST(ErrorPages, BackendsAnswersAreReplacedOnlyWhereItSaysSo) {
-  const auto pages = ErrorPages::load({{.statuses = {{500, 599}}, .body = "own"},
-                                       {.statuses = {{503, 503}}, .body = "both", .backend_errors = true}});
+  const auto pages =
+      ErrorPages::load({{.statuses = {{500, 599}}, .body = "own"},
+                        {.statuses = {{503, 503}}, .body = "both", .backend_errors = true}});
   ASSERT_TRUE(pages.has_value());
   EXPECT_TRUE(pages->replaces_backend_errors());
   EXPECT_EQ(text_of(*pages, "r", 500, true), "none");

@@ -87,7 +87,8 @@ TEST(Canary, WhatIsNoNumberOfOursIsDrawnAnew) {
   CanarySettings s = settings(0);
   s.sticky_cookie = "side";
   const Canary canary(s, "r");
-  for (const char* bad : {"side=", "side=x", "side=-1", "side=10000", "side=99999999999", "Side=1"}) {
+  for (const char* bad :
+       {"side=", "side=x", "side=-1", "side=10000", "side=99999999999", "Side=1"}) {
     TestScene t;
     t.request.fields.add("cookie", bad);
     EXPECT_FALSE(canary.choose(t.request, false).set_cookie.empty()) << bad;

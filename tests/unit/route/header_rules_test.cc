@@ -38,7 +38,8 @@ TEST(HeaderRules, SetAddAndRemoveInTheirOrder) {
 
 TEST(HeaderRules, TheRulesOfAllRoutesComeFirst) {
   TestScene t;
-  const std::vector<HeaderRule> common = {{Kind::set, "X-A", "common"}, {Kind::set, "X-B", "common"}};
+  const std::vector<HeaderRule> common = {{Kind::set, "X-A", "common"},
+                                          {Kind::set, "X-B", "common"}};
   EXPECT_EQ(after(rules({{Kind::set, "X-A", "own"}}, Side::request, common), t),
             (Lines{"X-B: common", "X-A: own"}));
 }
@@ -95,7 +96,8 @@ TEST(HeaderRules, AddKeepsTheClientsOwnInThatSpellingAlone) {
   TestScene t;
   t.request.fields.add("x-tag", "theirs");
   t.request.fields.add("X_Tag", "forged");
-  EXPECT_EQ(after(rules({{Kind::add, "X-Tag", "ours"}}), t), (Lines{"x-tag: theirs", "X-Tag: ours"}));
+  EXPECT_EQ(after(rules({{Kind::add, "X-Tag", "ours"}}), t),
+            (Lines{"x-tag: theirs", "X-Tag: ours"}));
 }
 
 TEST(HeaderRules, TowardClientsTheNameAloneIsMeant) {

@@ -7,7 +7,8 @@
 namespace pqedge::route {
 namespace {
 
-RouteSettings route_with(RewriteSettings rewrite, std::string prefix = "/api", std::string regex = {}) {
+RouteSettings route_with(RewriteSettings rewrite, std::string prefix = "/api",
+                         std::string regex = {}) {
   RouteSettings r;
   r.name = "r";
   r.pool = "p";

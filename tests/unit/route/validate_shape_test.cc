@@ -62,7 +62,8 @@ TEST(RouteShape, HeaderRules) {
   fixed.pool.clear();
   fixed.answer_status = 200;
   EXPECT_TRUE(has(fixed, "route[0].request_headers", "no effect without pool"));
-  const Problems all = validate(HeaderSettings{.request = {}, .response = {{Kind::set, "TE", "x"}}});
+  const Problems all =
+      validate(HeaderSettings{.request = {}, .response = {{Kind::set, "TE", "x"}}});
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].key, "headers.response[0].set");
 }
