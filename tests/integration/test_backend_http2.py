@@ -16,6 +16,7 @@ import h2.settings
 import h2_backend
 import harness
 import pki
+from revocation import recipe
 
 H2LOAD = shutil.which("h2load")
 
@@ -171,6 +172,22 @@ class Versions(Http2):
             for version in harness.ALL_VERSIONS:
                 self.assertEqual(edge.get("/", http=version)[2], expected)
             edge.stop()
+
+    def test_as_the_recipe_says(self):
+        ca = pki.Authority(self.directory, stem="internal-ca")
+        certificate = ca.issue("backend", subject="/CN=app", sans="DNS:app.internal")
+        path = self.directory / "app.sock"
+        nginx = self.nginx(server=(
+            f"listen unix:{path}; listen 127.0.0.1:{(port := harness.free_port())} ssl; http2 on;"
+            f"ssl_certificate {certificate.chain}; ssl_certificate_key {certificate.key};"
+            'location / { return 200 "$server_protocol"; }'))
+        for toml in recipe("http2-to-backends", {
+                "10.0.0.7:8080": nginx.address, "/run/app.sock": path,
+                "10.0.0.7:8443": f"127.0.0.1:{port}"}):
+            edge = self.edge(toml if "[[route]]" in toml else toml + harness.route())
+            for version in harness.ALL_VERSIONS:
+                for _ in range(2):
+                    self.assertEqual(edge.get("/", http=version)[2], b"HTTP/2.0")
 
     def test_http11_where_the_server_wants_it(self):
         # RFC 9113 7, HTTP_1_1_REQUIRED: the request goes again, POST too.
@@ -487,10 +504,9 @@ class Users(Http2):
         edge.stop()
 
     def test_one_client_connection_alone(self):
-        for scheme in ("NTLM", "Negotiate"):
-            for version in harness.ALL_VERSIONS:
-                with self.subTest(scheme=scheme, version=version):
-                    self.check(self.ntlm(scheme), scheme, version)
+        for scheme, version in (("NTLM", "1.1"), ("NTLM", "2"), ("NTLM", "3"), ("Negotiate", "2")):
+            with self.subTest(scheme=scheme, version=version):
+                self.check(self.ntlm(scheme), scheme, version)
 
     def test_other_credentials_bind_nothing(self):
         origin = self.echo()

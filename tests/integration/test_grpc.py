@@ -10,6 +10,7 @@ import grpc
 
 import h2_backend
 import harness
+from revocation import recipe
 
 
 def frame(message):
@@ -255,6 +256,16 @@ class Native(Grpc):
             self.assertEqual((fields["grpc-status"], body), ("4", b""))
             self.assertTrue(self.service.cancelled.wait(harness.WAIT))
 
+    def test_as_the_recipe_says(self):
+        address = f"127.0.0.1:{self.service.port}"
+        (toml,) = recipe("grpc", {"10.0.0.7:50051": address,
+                                  "10.0.0.8:50051": f"127.0.0.1:{harness.free_port()}",
+                                  "/helloworld.Greeter": "/test.Echo"})
+        self.proxy = self.edge(toml)
+        unary = self.channel().unary_unary("/test.Echo/Unary")
+        for _ in range(4):
+            self.assertEqual(unary(b"hello", timeout=harness.WAIT), b"HELLO")
+
     def test_cancelled_calls(self):
         self.start()
         call = self.channel().unary_unary("/test.Echo/Waits").future(b"")
@@ -325,6 +336,23 @@ class Web(Grpc):
                     fields, messages, end = self.call("Fails", b"", version, kind)
                     self.assertEqual((messages, end["grpc-status"]), ([b"one", b"two"], "10"))
                     self.assertNotIn("grpc-status", fields)
+
+    def test_status_in_the_head_and_an_empty_body(self):
+        # K58: the end comes by itself, without trailers; an empty frame would hide the status.
+        def respond(request):
+            request.begin(fields=[("content-type", "application/grpc"), ("grpc-status", "10")])
+            request.peer.h2.end_stream(request.id)
+
+        origin = h2_backend.H2Backend(respond)
+        self.addCleanup(origin.stop)
+        self.start(origin.address)
+        for version in harness.ALL_VERSIONS:
+            for kind in self.TYPES:
+                fields, messages, end = self.call("Fails", b"", version, kind)
+                self.assertEqual((fields["grpc-status"], messages, end), ("10", [], {}))
+                if version != "1.1":
+                    fields, body, trailers = self.post("Fails", frame(b""), version)
+                    self.assertEqual((fields["grpc-status"], body, trailers), ("10", b"", {}))
 
     def test_errors_of_the_proxy(self):
         self.start(f"127.0.0.1:{harness.free_port()}")
