@@ -9,8 +9,9 @@
 namespace pqedge::edge {
 namespace {
 
-// A tenth of the share of others on a CPU that has no time to spare.
-constexpr int kNice = 10;
+// A third of the share of other threads on a CPU that has no time to spare: it must not be kept
+// waiting for long either, since the main thread waits for it.
+constexpr int kNicer = 5;
 
 }  // namespace
 
@@ -35,7 +36,9 @@ void QuietThread::run(std::function<void()> task) {
 void QuietThread::work() {
   pthread_setname_np(pthread_self(), "reload");
   // On Linux this is of the thread alone (setpriority(2)); it works as well at the usual priority.
-  [[maybe_unused]] const int set = setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+  const auto self = static_cast<id_t>(gettid());
+  [[maybe_unused]] const int set =
+      setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + kNicer);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return end_ || task_; });
