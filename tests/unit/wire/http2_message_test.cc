@@ -165,6 +165,23 @@ TEST(Http2Request, Connect) {  // RFC 9113 8.5
                   .malformed());
 }
 
+// RFC 8441 4: told as the GET that it stands for.
+TEST(Http2Request, ExtendedConnect) {
+  const std::string block = literal(":method", "CONNECT") + literal(":protocol", "WebSocket") +
+                            literal(":scheme", "https") + literal(":path", "/chat") +
+                            literal(":authority", "a.test");
+  http::Limits limits;
+  limits.connect_protocol = true;
+  RawRequest r(block, limits);
+  ASSERT_EQ(r.server.exchanges.size(), 1u);
+  const http::Request& q = r.server.exchange(0).request();
+  EXPECT_EQ(q.method, Method::get);
+  EXPECT_EQ(q.method_text, "GET");
+  EXPECT_EQ(q.upgrade, "websocket");
+  EXPECT_EQ(q.target, "/chat");
+  EXPECT_TRUE(RawRequest(get_block() + literal(":protocol", "websocket"), limits).malformed());
+}
+
 TEST(Http2Request, AsteriskIsForOptions) {  // RFC 9113 8.3.1
   const std::string rest = "\x87" + literal(":path", "*") + literal(":authority", "a.test");
   RawRequest options(literal(":method", "OPTIONS") + rest);
