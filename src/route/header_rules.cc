@@ -76,6 +76,11 @@ void HeaderRules::remove(const Rule& rule, http::Fields& fields) const {
 
 void HeaderRules::apply(http::Fields& fields, const Scene& scene) const {
   for (const Rule& rule : rules_) {
+    if (rule.id == Name::content_length) {
+      // No body follows: it goes by its name alone, and not into the framing.
+      if (scene.status == 101) fields.push({.name = rule.name, .value = "0"});
+      continue;
+    }
     // The value may speak of the field that it replaces.
     const std::string_view value = trim_ows(rule.value.fill(scene));
     remove(rule, fields);

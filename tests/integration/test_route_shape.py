@@ -278,6 +278,37 @@ pool = "app"
                 self.assertIn("X-KeptCase" if first else "x-keptcase", got)
 
 
+class Switching(harness.TestCase):
+    def test_a_length_with_101_for_the_devices_that_want_one(self):  # K68
+        def serve(sock, number):
+            reader = harness.RequestReader(sock)
+            head, _ = reader.read()
+            if b"websocket" in head:
+                sock.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                             b"Connection: Upgrade\r\nContent-Length: 0\r\n\r\nhello")
+                sock.recv(1)
+            else:
+                sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+        rule = "response_headers = [{ set = \"Content-Length\", value = \"0\" }]\n"
+        proxy = self.edge(harness.pool(self.backend(serve).address) + harness.route() +
+                          harness.route(name="old", path_prefix="/old") + rule)
+        upgrade = (b"Host: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                   b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+        for path, length in ((b"/old", ["0"]), (b"/", None)):
+            with self.subTest(path=path), proxy.tls() as sock:
+                sock.sendall(b"GET " + path + b" HTTP/1.1\r\n" + upgrade)
+                status, fields, rest, _ = harness.read_response(sock)
+                self.assertEqual((status, fields.get("content-length")), (101, length))
+                while len(rest) < 5:
+                    rest += sock.recv(100)
+                self.assertEqual(rest, b"hello")
+        for http in harness.ALL_VERSIONS:
+            with self.subTest(http=http):  # any other answer keeps its own
+                status, fields, body = proxy.get("/old", http=http)
+                self.assertEqual((status, fields["content-length"], body), (200, ["2"], b"ok"))
+
+
 class Recipe(Shape):
     def test_the_recipe_for_old_peers(self):
         text = (harness.SOURCE / "docs/recipes/old-http1-peers.md").read_text()

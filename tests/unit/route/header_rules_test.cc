@@ -107,6 +107,19 @@ TEST(HeaderRules, TowardClientsTheNameAloneIsMeant) {
   EXPECT_EQ(after(rules({{Kind::remove, "X-Team", ""}}, Side::response), t), Lines{"X_Team: 1"});
 }
 
+// K68: the one exception for old peers.
+TEST(HeaderRules, ALengthOn101Alone) {
+  const auto r = rules({{Kind::set, "Content-Length", "0"}}, Side::response);
+  TestScene t;
+  Scene scene = t.scene();
+  scene.status = 200;
+  r.apply(t.request.fields, scene);
+  EXPECT_EQ(t.lines(), Lines{});
+  scene.status = 101;
+  r.apply(t.request.fields, scene);
+  EXPECT_EQ(t.lines(), Lines{"Content-Length: 0"});
+}
+
 TEST(HeaderRules, WhatBelongsToTheConnectionCannotBeChanged) {
   for (const char* name : {"connection", "Content-Length", "Transfer-Encoding", "TE", "Upgrade",
                            "trailer", "Keep-Alive"}) {

@@ -62,6 +62,13 @@ TEST(RouteShape, HeaderRules) {
   fixed.pool.clear();
   fixed.answer_status = 200;
   EXPECT_TRUE(has(fixed, "route[0].request_headers", "no effect without pool"));
+  const auto of_length = [](std::string value) {
+    HeaderSettings s;
+    s.response = {{Kind::set, "Content-Length", std::move(value)}};
+    return validate(s);
+  };
+  EXPECT_TRUE(of_length("0").empty());
+  EXPECT_FALSE(of_length("1").empty());
   const Problems all =
       validate(HeaderSettings{.request = {}, .response = {{Kind::set, "TE", "x"}}});
   ASSERT_EQ(all.size(), 1u);
