@@ -4,6 +4,7 @@
 import socket
 import threading
 
+import batch
 import harness
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -47,14 +48,18 @@ class Limits(harness.TestCase):
                               **{**dict(route), key: value})
         self.proxy = self.edge(text)
 
-    def expect(self, status, reason=None):
-        for http in harness.ALL_VERSIONS:
-            for path in ("/pool", "/route"):
-                name = f"{path}/{http}"
-                self.assertEqual(self.proxy.get(name, http=http)[0], status)
-                if reason:
-                    record = self.proxy.wait_access(1, lambda r: r["path"] == name)[0]
-                    self.assertIn(reason, record["reason"])
+    def expect(self, status, reason):
+        requests = [(http, path) for http in harness.ALL_VERSIONS for path in ("/pool", "/route")]
+        self.assertEqual(batch.statuses(self.proxy, requests), [status] * 6)
+        for record in self.proxy.wait_access(6):
+            self.assertIn(reason, record["reason"])
+
+    def broken(self):
+        answers = batch.ask(self.proxy, [(http, path) for http in harness.ALL_VERSIONS
+                                         for path in ("/pool", "/route")])
+        for answer in answers:
+            self.assertNotEqual(answer.failed, 0, "a broken answer looked whole")
+        return answers
 
     def test_connect(self):
         self.both(self.deaf(), "connect_timeout", "150ms", pool={"retries": 0}.items())
@@ -69,7 +74,7 @@ class Limits(harness.TestCase):
             + harness.pool(origin.address, name="long", tls_handshake_timeout="60s", **tls)
             + harness.route("short", name="pool", path_prefix="/pool")
             + harness.route("long", name="route", path_prefix="/route", connect_timeout="150ms"))
-        self.expect(504)
+        self.expect(504, "")
 
     def test_first_byte(self):
         self.both(self.silent().address, "response_timeout", "150ms")
@@ -77,11 +82,8 @@ class Limits(harness.TestCase):
 
     def test_between_two_reads(self):
         self.both(self.begins().address, "read_timeout", "150ms")
-        for http in harness.ALL_VERSIONS:
-            for path in ("/pool", "/route"):
-                done = self.proxy.curl(path, http=http)
-                self.assertNotEqual(done.returncode, 0)
-                self.assertEqual(done.stdout, b"half")
+        for answer in self.broken():
+            self.assertEqual(answer.body, b"half")
 
     def test_whole_request_without_an_answer(self):
         self.both(self.silent().address, "request_timeout", "150ms")
@@ -104,11 +106,8 @@ class Limits(harness.TestCase):
                 sock.sendall(b"x")
 
         self.both(self.backend(drip).address, "request_timeout", "300ms")
-        for http in harness.ALL_VERSIONS:
-            for path in ("/pool", "/route"):
-                done = self.proxy.curl(path, http=http)
-                self.assertNotEqual(done.returncode, 0, "a broken answer looked whole")
-                self.assertTrue(done.stdout)
+        for answer in self.broken():
+            self.assertTrue(answer.body)
 
     def test_a_route_may_lift_the_limit_of_its_pool(self):
         def later(sock, number):
@@ -121,8 +120,8 @@ class Limits(harness.TestCase):
         self.proxy = self.edge(
             harness.pool(origin.address, request_timeout="100ms", response_timeout="100ms")
             + harness.route(request_timeout="0s", response_timeout="20s"))
-        for http in harness.ALL_VERSIONS:
-            self.assertEqual(self.proxy.get("/", http=http)[0], 200)
+        self.assertEqual(batch.statuses(self.proxy, [(h, "/") for h in harness.ALL_VERSIONS]),
+                         [200] * 3)
 
     def test_an_unused_connection_is_closed(self):
         ended = threading.Event()
@@ -147,10 +146,10 @@ class Limits(harness.TestCase):
             sock.sendall(b"z" * size)
 
         self.proxy = self.edge(
-            harness.pool(self.backend(serve).address, read_timeout="150ms") + harness.route())
-        for http in harness.ALL_VERSIONS:
-            done = self.proxy.curl("/", "--limit-rate", "2500k", http=http)
-            self.assertEqual((done.returncode, len(done.stdout)), (0, size), done.stderr)
+            harness.pool(self.backend(serve).address, read_timeout="400ms") + harness.route())
+        for answer in batch.ask(self.proxy, [(http, "/", "--limit-rate", "2500k")
+                                             for http in harness.ALL_VERSIONS]):
+            self.assertEqual((answer.failed, len(answer.body)), (0, size))
 
 
 if __name__ == "__main__":
