@@ -28,10 +28,17 @@ class Request:
         self.path, self.method = self.head.get(":path"), self.head.get(":method")
         self.body = b""
         self.trailers = None
+        self.complete = False
 
     def begin(self, status=200, fields=(), end=False):
         self.peer.http.send_headers(self.id, _encoded([(":status", str(status)), *fields]), end)
         self.peer.transmit()
+
+    def inform(self, status, fields=()):
+        """A 1xx: aioquic would take what follows it for trailers."""
+        block = self.peer.http._encode_headers(
+            self.id, _encoded([(":status", str(status)), *fields]))
+        self.raw(encode_uint_var(1) + encode_uint_var(len(block)) + block)
 
     def send(self, body, end=False):
         self.peer.http.send_data(self.id, body, end)
@@ -97,8 +104,11 @@ class Peer(QuicConnectionProtocol):
                 self.requests[e.stream_id].trailers = e.headers
             elif isinstance(e, DataReceived):
                 self.requests[e.stream_id].body += e.data
-            if e.stream_ended and backend.on_request is not None:
-                backend.on_request(self.requests[e.stream_id])
+            request = self.requests.get(e.stream_id)
+            if e.stream_ended and request is not None and not request.complete:
+                request.complete = True
+                if backend.on_request is not None:
+                    backend.on_request(request)
 
 
 class H3Backend:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "http/priority.h"
 #include "wire/http2/counters.h"
 #include "wire/http2/response_fields.h"
 #include "wire/http2/server_connection.h"
@@ -35,21 +34,6 @@ ErrorCode error_code(http::Abort why) {
       break;
   }
   return ErrorCode::internal_error;
-}
-
-// The backend's opinion (RFC 9218 8): what it names counts in place of what the client said.
-void merge_priority(nghttp2_session* session, int32_t id, const http::Response& response) {
-  const http::Field* field = response.fields.find(http::Name::priority);
-  nghttp2_extpri client{};
-  if (field == nullptr ||
-      nghttp2_session_get_extpri_stream_priority(session, &client, id) != 0) {
-    return;
-  }
-  const http::Priority merged =
-      http::parse_priority(field->value, {.urgency = static_cast<uint8_t>(client.urgency),
-                                          .incremental = client.inc != 0});
-  const nghttp2_extpri next{.urgency = merged.urgency, .inc = merged.incremental ? 1 : 0};
-  nghttp2_session_change_extpri_stream_priority(session, id, &next, 0);
 }
 
 }  // namespace
@@ -95,6 +79,7 @@ ServerStream* ServerStream::take(Connection& connection, int32_t id) {
   s->abort_ = http::Abort::protocol_error;
   s->remote_ended_ = s->peer_reset_ = s->own_reset_ = false;
   s->deferred_ = s->above_mark_ = s->length_known_ = s->tunnel_ = false;
+  s->early_priority_.reset();
   s->unconsumed_ = 0;
   s->body_received_ = s->response_left_ = 0;
   s->bytes_in_ = s->bytes_out_ = s->closed_at_ = 0;
@@ -264,13 +249,28 @@ void ServerStream::send_head(const http::Response& response, bool end) {
   nghttp2_data_provider2 body{};
   body.source.ptr = this;
   body.read_callback = read_source;
-  merge_priority(connection_->session(), id_, response);
+  settle_priority(response);
   nghttp2_submit_response2(connection_->session(), id_, fields.data(), fields.size(),
                            end ? nullptr : &body);
   response_ = end ? ResponseState::ending : ResponseState::body;
   length_known_ = response.body == http::BodyKind::length;
   response_left_ = response.content_length;
   connection_->schedule_pump();
+}
+
+// Before the first of the answer. Of the backend's opinion (RFC 9218 8) counts what it names, in the
+// place of what the client said.
+void ServerStream::settle_priority(const http::Response& response) {
+  nghttp2_session* session = connection_->session();
+  const http::Field* field = response.fields.find(http::Name::priority);
+  if (!early_priority_ && field == nullptr) return;
+  nghttp2_extpri known{};
+  if (nghttp2_session_get_extpri_stream_priority(session, &known, id_) != 0) return;
+  http::Priority priority = early_priority_.value_or(
+      http::Priority{.urgency = static_cast<uint8_t>(known.urgency), .incremental = known.inc != 0});
+  if (field != nullptr) priority = http::parse_priority(field->value, priority);
+  const nghttp2_extpri next{.urgency = priority.urgency, .inc = priority.incremental ? 1 : 0};
+  nghttp2_session_change_extpri_stream_priority(session, id_, &next, 0);
 }
 
 void ServerStream::send_body(Slice bytes) {

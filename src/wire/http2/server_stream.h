@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/chunk.h"
 #include "base/intrusive_list.h"
+#include "http/priority.h"
 #include "http/stream.h"
 #include "net/stream.h"
 #include "wire/http2/frame.h"
@@ -84,6 +86,9 @@ class ServerStream final : public http::ServerStream,
   void deliver_staged();
   void refuse(uint16_t status, std::string_view reason);
   void add_bytes_in(size_t n) { bytes_in_ += n; }
+  // From a PRIORITY_UPDATE that came before the request: it outdoes the request's field, which
+  // nghttp2 goes by. Nothing: nghttp2 knows best.
+  void set_early_priority(std::optional<http::Priority> priority) { early_priority_ = priority; }
 
   // ---- from the connection: the answer
   nghttp2_ssize read_data(size_t length, uint32_t* data_flags);
@@ -144,6 +149,7 @@ class ServerStream final : public http::ServerStream,
   void fail_response();
   void break_off(ErrorCode code);
   void submit_trailers();
+  void settle_priority(const http::Response& response);
 
   Connection* connection_ = nullptr;
   http::ServerStreamHandler* handler_ = nullptr;
@@ -167,6 +173,7 @@ class ServerStream final : public http::ServerStream,
   uint64_t closed_at_ = 0;  // what the connection had written when the last of this stream was
   Nanos body_progress_ = 0;
   Nanos send_progress_ = 0;
+  std::optional<http::Priority> early_priority_;
   RequestReader reader_;
   SliceQueue out_;
   ChunkRef staging_;

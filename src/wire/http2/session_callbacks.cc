@@ -123,7 +123,10 @@ struct SessionCallbacks {
   // request have the last word.
   static void on_priority_update(Connection& c, nghttp2_session* session,
                                  const nghttp2_ext_priority_update& update) {
-    if (update.stream_id <= nghttp2_session_get_last_proc_stream_id(session)) return;
+    if (update.stream_id <= nghttp2_session_get_last_proc_stream_id(session)) {
+      if (ServerStream* s = stream_of(session, update.stream_id)) s->set_early_priority({});
+      return;
+    }
     c.early_priorities_.remember(
         update.stream_id,
         http::parse_priority(as_text(Bytes(update.field_value, update.field_value_len))));
@@ -135,10 +138,7 @@ struct SessionCallbacks {
     s->add_bytes_in(c.block_bytes_);
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return s->on_trailers_complete();
     ++c.requests_;
-    if (const auto early = c.early_priorities_.take(s->id())) {
-      const nghttp2_extpri priority{.urgency = early->urgency, .inc = early->incremental ? 1 : 0};
-      nghttp2_session_change_extpri_stream_priority(c.session_, s->id(), &priority, 0);
-    }
+    s->set_early_priority(c.early_priorities_.take(s->id()));
     s->on_head_complete((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0);
   }
 
