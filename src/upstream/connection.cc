@@ -195,9 +195,13 @@ void Connection::serve_waiting() {
       serve(lease, false);
       continue;
     }
-    // It takes fewer than was thought. The others look for another connection.
     Requester& requester = *lease.requester_;
     detach(lease);
+    if (!served) {
+      requester.on_backend_failed(Failure::connect_failed, "the connection ended as it began");
+      continue;
+    }
+    // It takes fewer than was thought. The others look for another connection.
     if (!backend_->acquire(lease, false)) {
       requester.on_backend_failed(Failure::no_capacity, "the server is at its maximum of connections");
     }

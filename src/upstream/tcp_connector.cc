@@ -1,4 +1,8 @@
 // Connections over TCP and Unix sockets, with and without TLS.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "net/socket.h"
@@ -25,6 +29,16 @@ std::string_view alpn_of(const ConnectOptions& o) {
     case Protocol::h3: break;
   }
   return kHttp11;
+}
+
+// By address: what this worker's connections were told of streams at a time.
+std::shared_ptr<uint32_t> streams_of(const net::Address& address) {
+  constexpr size_t kMost = 16384;
+  static thread_local std::unordered_map<std::string, std::shared_ptr<uint32_t>> known;
+  if (known.size() >= kMost) known.clear();
+  auto& slot = known[address.to_string()];
+  if (slot == nullptr) slot = std::make_shared<uint32_t>(UINT32_MAX);
+  return slot;
 }
 
 class TcpConnector final : public Connector,
@@ -94,7 +108,9 @@ class TcpConnector final : public Connector,
     if (options_.protocol == Protocol::h2c || facts_.alpn == "h2") {
       return http2::make_client(
           options_.loop, std::move(stream_), options_.limits,
-          {.max_streams = options_.max_streams, .probe_timeout = options_.probe_timeout},
+          {.max_streams = options_.max_streams,
+           .probe_timeout = options_.probe_timeout,
+           .server_streams = streams_of(address())},
           options_.owner);
     }
     return http1::make_client(options_.loop, std::move(stream_), options_.limits, options_.owner);

@@ -52,6 +52,9 @@ ClientConnection::ClientConnection(net::Loop& loop, std::unique_ptr<net::Stream>
       read_again_([](void* self) { static_cast<ClientConnection*>(self)->on_readable(); }, this),
       timer_([](void* self) { static_cast<ClientConnection*>(self)->on_timer(); }, this) {
   stream_->set_handler(this);
+  if (options_.server_streams != nullptr) {
+    peer_streams_ = std::clamp<uint32_t>(*options_.server_streams, 1, peer_streams_);
+  }
 }
 
 ClientConnection::~ClientConnection() {
@@ -252,6 +255,7 @@ void ClientConnection::on_settings() {
   settings_seen_ = true;
   peer_streams_ =
       nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+  if (options_.server_streams != nullptr) *options_.server_streams = peer_streams_;
   available_due_ = true;
 }
 

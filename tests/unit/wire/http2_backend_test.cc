@@ -83,6 +83,24 @@ TEST(Http2Backend, AsManyStreamsAsBothAllow) {
   EXPECT_FALSE(rig.connection->available());
 }
 
+// Before its SETTINGS a server is given no more than it allowed before.
+TEST(Http2Backend, RemembersWhatTheServerAllows) {
+  const auto known = std::make_shared<uint32_t>(UINT32_MAX);
+  Rig first({.server_streams = known});
+  first.accept(Rig::setting(3, 2));
+  EXPECT_EQ(*known, 2u);
+  Rig second({.server_streams = known});
+  second.send();
+  EXPECT_TRUE(second.connection->available());
+  second.send();
+  EXPECT_FALSE(second.connection->available());
+  second.accept(Rig::setting(3, 50));
+  EXPECT_TRUE(second.connection->available());
+  EXPECT_EQ(*known, 50u);
+  *known = 0;  // a stream is asked for all the same: it may allow one by then
+  EXPECT_TRUE(Rig({.server_streams = known}).connection->available());
+}
+
 TEST(Http2Backend, FieldsOfTheConnectionStayBehind) {
   Rig rig;
   rig.accept();
