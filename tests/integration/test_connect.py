@@ -142,6 +142,13 @@ class Connect(harness.TestCase):
         self.assertEqual(failures, [])
         self.assertEqual(edge.metrics()['pqedge_tunnels{protocol="connect"}'], 50)
 
+    def test_the_recipe(self):
+        text = (harness.SOURCE / "docs" / "recipes" / "connect.md").read_text()
+        toml = text.split("```toml")[1].split("```")[0].replace("client_certificate = true\n", "")
+        edge = self.edge(toml.replace("127.0.0.1:22", self.backend(upper).address))
+        self.assertEqual(self.http1(edge, "git.example.com:22")[1], 200)
+        self.assertEqual(self.http1(edge, "git.example.com:23")[1], 403)
+
     def test_wrong_settings_are_refused(self):
         for keys, what in (('connect = ["a.test"]', "no target of CONNECT"),
                            ('connect = ["a.test:0"]', "no target of CONNECT"),

@@ -307,6 +307,27 @@ class Udp(Case):
             self.assertIn(b"GET /through", done.stdout, done.stderr)
 
 
+class Recipe(Case):
+    def test_the_recipe(self):
+        text = (harness.SOURCE / "docs" / "recipes" / "tcp-and-udp.md").read_text()
+        toml = text.split("```toml")[1].split("```")[0]
+        imaps, self.port = harness.free_port(), harness.free_port()
+        dns = self.udp(b"answer to ")
+        mail = self.backend(named(b"* OK\r\n"))
+        for old, new in (("127.0.0.1:9993", f"127.0.0.1:{imaps}"),
+                         ("127.0.0.1:9053", f"127.0.0.1:{self.port}"),
+                         ("127.0.0.1:143", mail.address), ("127.0.0.1:53", dns.address)):
+            self.assertIn(f'"{old}"', toml)
+            toml = toml.replace(f'"{old}"', f'"{new}"')
+        edge = self.edge(toml)
+        sock = self.client()
+        sock.send(b"a question")
+        self.assertEqual(sock.recv(100), b"answer to a question")
+        edge.port = imaps
+        with edge.tls(alpn=("imap",)) as secured:
+            self.assertEqual(secured.recv(100), b"* OK\r\n")
+
+
 class Settings(Case):
     def test_wrong_settings_are_refused(self):
         base = 'version = 1\n[[listener]]\naddress = "127.0.0.1:1"\n'

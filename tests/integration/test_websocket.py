@@ -387,6 +387,18 @@ class Ends(Case):
             client.connection.recv(harness.WAIT)
 
 
+class Recipe(Case):
+    def test_the_recipe(self):
+        text = (harness.SOURCE / "docs" / "recipes" / "websocket.md").read_text()
+        server = self.server()
+        toml = text.split("```toml")[1].split("```")[0].replace("127.0.0.1:9000", server.address)
+        edge = self.edge(toml)
+        for version in ALL_VERSIONS:
+            self.assertEqual(self.connect(edge, version, "/chat").exchange("hi"), "hi")
+        self.assertEqual(self.status(edge, "2", "/elsewhere"), 501)
+        self.assertEqual(edge.metrics()['pqedge_tunnels_total{protocol="websocket"}'], 3)
+
+
 class Reload(Case):
     def test_none_ends_when_routes_are_added(self):  # K41
         server = self.server()
