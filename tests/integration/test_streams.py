@@ -313,7 +313,7 @@ class Recipe(Case):
         toml = text.split("```toml")[1].split("```")[0]
         imaps, self.port = harness.free_port(), harness.free_port()
         dns = self.udp(b"answer to ")
-        mail = self.backend(named(b"* OK\r\n"))
+        mail = self.backend(lambda sock, _: (sock.sendall(b"* OK\r\n"), sock.recv(1000)))
         for old, new in (("127.0.0.1:9993", f"127.0.0.1:{imaps}"),
                          ("127.0.0.1:9053", f"127.0.0.1:{self.port}"),
                          ("127.0.0.1:143", mail.address), ("127.0.0.1:53", dns.address)):
