@@ -240,7 +240,7 @@ class ServersTest(harness.TestCase):
         edge = self.edge(pool(a.address, b.address, balance="round_robin", retries=0,
                               response_timeout="3s") +
                          CLOSED.format(pause="700ms", probe="1500ms") + route(),
-                         server_toml='drain_timeout = "1s"')  # the load is cut in the end
+                         server_toml='drain_timeout = "2s"')  # the load is cut in the end
         a.mode = "error"
         self.load(edge)
         opened, began = self.wait_open(edge, a)
