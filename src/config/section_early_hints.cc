@@ -11,7 +11,8 @@ void read_route_early_hints(Table& t, route::RouteSettings& s) {
   constexpr std::string_view kPass = "pass_early_hints";
   t.each_string(kLinks, [&](const std::string& path, const std::string& text) {
     if (const std::string_view fault = content::link_fault(text); !fault.empty()) {
-      t.problem(path, std::string(fault), "write one link: \"</style.css>; rel=preload; as=style\"");
+      t.problem(path, std::string(fault),
+                "write one link: \"</style.css>; rel=preload; as=style\"");
     }
     s.early_hints.push_back(text);
   });
@@ -22,7 +23,8 @@ void read_route_early_hints(Table& t, route::RouteSettings& s) {
   t.read(kPass, s.pass_early_hints);
   for (const std::string_view key : {kLinks, kPass}) {
     if (t.has(key) && s.pool.empty()) {
-      t.problem(t.key_path(key), "has no effect without a pool", "hints go before a backend's answer");
+      t.problem(t.key_path(key), "has no effect without a pool",
+                "hints go before a backend's answer");
     }
   }
 }

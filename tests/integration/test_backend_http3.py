@@ -318,7 +318,7 @@ class Faults(Http3):
         for version in harness.ALL_VERSIONS:
             seen.clear()
             before = len(origin.resets)
-            done = edge.curl("/", "--max-time", "0.3", http=version)
+            done = edge.curl("/", "--max-time", "1", http=version)
             self.assertEqual(done.returncode, 28, done.stderr)
             self.assertTrue(seen.is_set())
             harness.wait_for(lambda: len(origin.resets) > before, "the request to be cancelled")

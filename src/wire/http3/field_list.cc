@@ -54,7 +54,8 @@ void FieldList::add_fields(const http::Fields& fields, bool keep_length) {
 }
 
 void FieldList::add_length(uint64_t length) {
-  const char* const end = std::to_chars(length_.data(), length_.data() + length_.size(), length).ptr;
+  const char* const end =
+      std::to_chars(length_.data(), length_.data() + length_.size(), length).ptr;
   add("content-length", {length_.data(), end});
 }
 

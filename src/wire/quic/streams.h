@@ -55,8 +55,8 @@ class Streams {
   // A stream that was refused, or opened by us for nobody, has ended.
   virtual void stream_forgotten(int64_t id) = 0;
 
-  // The callbacks that tell of streams. The connection is made with `static_cast<Streams*>(this)` as
-  // its user data.
+  // The callbacks that tell of streams. The connection is made with `static_cast<Streams*>(this)`
+  // as its user data.
   static void set_stream_callbacks(ngtcp2_callbacks& callbacks);
   // For ngtcp2_conn_write_aggregate_pkt2(): puts as many streams as fit into one packet.
   static ngtcp2_ssize write_packet(ngtcp2_conn* conn, ngtcp2_path* path, ngtcp2_pkt_info* info,
