@@ -285,7 +285,8 @@ class Switching(harness.TestCase):
             head, _ = reader.read()
             if b"websocket" in head:
                 sock.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                             b"Connection: Upgrade\r\nContent-Length: 0\r\n\r\nhello")
+                             b"Connection: Upgrade\r\nContent-Length: 0\r\n"
+                             b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nhello")
                 sock.recv(1)
             else:
                 sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
