@@ -584,5 +584,11 @@ class TestCase(unittest.TestCase):
 ALL_VERSIONS = ("1.1", "2", "3")
 
 
+def recipe(page):
+    """The configuration in docs/recipes/PAGE.md: its first block of TOML."""
+    text = (SOURCE / "docs" / "recipes" / f"{page}.md").read_text()
+    return text.partition("```toml\n")[2].partition("```")[0]
+
+
 def main():
     unittest.main(verbosity=2)

@@ -132,6 +132,18 @@ class Versions(Http3):
                 text += more
 
 
+    def test_the_recipe(self):
+        nginx = self.quic_nginx()
+        toml = harness.recipe("http3-to-backends")
+        for old, new in (("10.0.0.5:8443", nginx.quic), ("internal-ca.pem", str(self.ca.certificate)),
+                         (', "10.0.0.6:8443"', "")):
+            self.assertIn(old, toml)
+            toml = toml.replace(old, new)
+        edge = self.edge(toml + harness.route())
+        for version in harness.ALL_VERSIONS:
+            self.assertTrue(edge.get("/facts", http=version)[2].startswith(b"HTTP/3.0 "))
+
+
 class Multiplexing(Http3):
     def test_many_at_a_time_on_one_connection(self):
         held = []

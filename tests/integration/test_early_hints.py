@@ -169,6 +169,19 @@ class EarlyHints(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.decode(), "end1 end0 ")
 
+    def test_the_recipe(self):
+        with tempfile.TemporaryDirectory() as directory:
+            edge = Edge(directory, harness.pool(self.backend.address)
+                        + harness.recipe("early-hints"), names=("www.example.com",))
+            try:
+                for http in ("1.1", "2", "3"):
+                    shown = edge.curl("/", "-i", http=http, host="www.example.com").stdout.decode()
+                    self.assertIn(" 103", shown.split("\r\n")[0])
+                    self.assertIn("</site.css>; rel=preload; as=style", shown)
+                    self.assertIn("<https://cdn.example.com>; rel=preconnect", shown)
+            finally:
+                edge.stop()
+
     def test_they_are_counted(self):
         own = 'pqedge_early_hints_total{source="route"}'
         theirs = 'pqedge_early_hints_total{source="backend"}'
