@@ -237,8 +237,7 @@ class ServersTest(harness.TestCase):
 
     def test_k52_a_breaker_tries_again_with_a_few_probes(self):
         a, b = self.servers(2)
-        edge = self.edge(pool(a.address, b.address, balance="round_robin", retries=0,
-                              response_timeout="3s") +
+        edge = self.edge(pool(a.address, b.address, balance="round_robin", retries=0) +
                          CLOSED.format(pause="700ms", probe="1500ms") + route(),
                          server_toml='drain_timeout = "2s"')  # the load is cut in the end
         a.mode = "error"
@@ -262,7 +261,7 @@ class ServersTest(harness.TestCase):
         hung, began = self.wait_open(edge, a)
         a.mode = "hang"
         harness.wait_for(lambda: self.state(edge, a)["transitions"] >= began + 4,
-                         "two rounds of probes that hang", 4 * harness.WAIT)
+                         "two rounds of probes that hang", 2 * harness.WAIT)
         rounds = (self.state(edge, a)["transitions"] - began) // 2 + 1
         self.assertLessEqual(len(a.times) - hung, 2 * rounds)
         a.resume.set()
