@@ -10,7 +10,9 @@ void read_listener_stream(Table& t, edge::ListenerSettings& l) {
   t.duration("udp_timeout", s.udp_timeout);
   t.count("udp_sessions", s.udp_sessions);
   if (t.has("pool")) {
-    if (s.pool.empty()) t.problem(t.key_path("pool"), "is empty", "leave it out, or name a [[pool]]");
+    if (s.pool.empty()) {
+      t.problem(t.key_path("pool"), "is empty", "leave it out, or name a [[pool]]");
+    }
     if (!t.has("tls")) l.tls = false;
     if (!t.has("protocols")) {
       l.http1 = l.http2 = l.http3 = false;

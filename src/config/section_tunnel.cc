@@ -46,13 +46,14 @@ void read_route_tunnel(Table& t, route::RouteSettings& s) {
       tunnel.connect.push_back(target);
     } else {
       t.problem(path, in_quotes(text) + " is no target of CONNECT",
-                "write \"db.test:5432\", \"*.a.test:22\", \"[2001:db8::1]:443\", or * for any port");
+                "write \"db.test:5432\", \"*.a.test:22\", \"[2001:db8::1]:443\"; * is any port");
     }
   });
   t.duration("tunnel_timeout", tunnel.timeout);
   if (t.has("connect") && !t.has("methods")) s.methods = {"CONNECT"};
   if (t.has("upgrades") && t.has("connect")) {
-    t.problem(t.key_path("upgrades"), "has no effect beside connect: such a route takes CONNECT alone");
+    t.problem(t.key_path("upgrades"),
+              "has no effect beside connect: such a route takes CONNECT alone");
   }
 }
 

@@ -113,7 +113,8 @@ void UdpSession::close_socket() {
   socket_.reset();
 }
 
-// What the kernel says of the way to the server. Acted on in the next turn: the socket may be in use.
+// What the kernel says of the way to the server. Acted on in the next turn: the socket may be in
+// use.
 void UdpSession::note_error(int code) {
   if (code == EAGAIN || code == EWOULDBLOCK || code == ENOBUFS || code == EMSGSIZE) {
     return kLost.add();

@@ -48,7 +48,7 @@ void check_stream(const Settings& s, const ListenerSettings& l, const std::strin
   }
   if (l.http1 || l.http2 || l.http3) {
     out.push_back({base + ".protocols", "has HTTP beside pool",
-                   "a listener with pool takes \"tcp\" and \"udp\"; requests of HTTP go by [[route]]"});
+                   "a listener with pool takes \"tcp\" and \"udp\"; HTTP goes by [[route]]"});
   }
   if (l.redirect_to_https) {
     out.push_back({base + ".redirect_to_https", "has no place on a listener with pool"});

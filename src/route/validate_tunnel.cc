@@ -44,7 +44,8 @@ void check_connect(const RouteSettings& route, const std::string& base, Problems
                    "its requests have a target alone: the route is chosen by it"});
   };
   if (route.pool.empty()) {
-    out.push_back({key, "needs a pool: its servers are what the target names", "add pool = \"NAME\""});
+    out.push_back(
+        {key, "needs a pool: its servers are what the target names", "add pool = \"NAME\""});
   }
   if (!route.hosts.empty()) no_place("hosts");
   if (!route.path.empty()) no_place("path");

@@ -31,7 +31,9 @@ class Connection final : public http::ClientConnection,
   size_t request_backlog() const override { return stream_->backlog(); }
   void response_consumed(size_t n) override;
   void cancel() override;
-  bool anything_sent() const override { return written_ > (closed_ ? unsent_ : stream_->backlog()); }
+  bool anything_sent() const override {
+    return written_ > (closed_ ? unsent_ : stream_->backlog());
+  }
   uint64_t earlier_requests() const override { return 0; }
 
   // net::StreamHandler
@@ -85,13 +87,14 @@ Connection::Connection(net::Loop& loop, std::unique_ptr<net::Stream> stream,
       stream_(std::move(stream)),
       limits_(std::move(limits)),
       owner_(handler),
-      drain_timer_([](void* self) { static_cast<Connection*>(self)->shut("the server takes nothing"); },
-                   this),
+      drain_timer_(
+          [](void* self) { static_cast<Connection*>(self)->shut("the server takes nothing"); },
+          this),
       turn_end_([](void* self) { static_cast<Connection*>(self)->on_turn_end(); }, this) {
   stream_->set_handler(this);
 }
 
-// ---- toward the server ----------------------------------------------------------------------------
+// ---- toward the server --------------------------------------------------------------------------
 
 http::ClientStream& Connection::open_stream(http::ClientStreamHandler& handler) {
   used_ = true;
@@ -128,7 +131,7 @@ void Connection::on_writable() {
   if (tunnel_ != nullptr && !closed_) tunnel_->on_request_writable();
 }
 
-// ---- from the server ------------------------------------------------------------------------------
+// ---- from the server ----------------------------------------------------------------------------
 
 void Connection::tell_head() {
   open_ = true;
@@ -187,7 +190,7 @@ void Connection::response_consumed(size_t n) {
   if (paused_ && open_ && window() > 0) loop_.defer(turn_end_);
 }
 
-// ---- the end --------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 // What the client had sent goes out before the connection is closed, if the server takes it.
 void Connection::release() {

@@ -112,7 +112,7 @@ void Connection::begin() {
   tunnel_->on_head(false);
 }
 
-// ---- from the client ------------------------------------------------------------------------------
+// ---- from the client ----------------------------------------------------------------------------
 
 void Connection::on_readable() {
   for (int reads = 0; state_ == State::open && !input_ended_; ++reads) {
@@ -155,7 +155,7 @@ void Connection::consumed(size_t n) {
   if (paused_ && state_ == State::open && window() > 0) loop_.defer(turn_end_);
 }
 
-// ---- to the client --------------------------------------------------------------------------------
+// ---- to the client ------------------------------------------------------------------------------
 
 void Connection::send_head(const http::Response& response, bool end) {
   if (state_ != State::asking) return;
@@ -189,7 +189,7 @@ void Connection::on_writable() {
   finish_if_done();
 }
 
-// ---- the end --------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 void Connection::finish_if_done() {
   if (state_ == State::closed || !output_ended_) return;

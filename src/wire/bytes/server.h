@@ -13,8 +13,8 @@
 namespace pqedge::bytes {
 
 // Over a stream whose handshake, if any, is done. The request comes at the end of the turn. Nothing
-// is read before the tunnel is there. An answer that begins none ends the connection, and none of it
-// is sent.
+// is read before the tunnel is there. An answer that begins none ends the connection, and none of
+// it is sent.
 std::unique_ptr<http::ServerConnection> make_server(net::Loop& loop,
                                                     std::unique_ptr<net::Stream> stream,
                                                     const net::ConnectionFacts& facts,
