@@ -78,7 +78,6 @@ Result<void> Server::begin() {
   // Each has its sockets, with what waits in them.
   if (options_.before) count = options_.before->workers;
   owns_socket_files_ = !options_.before;
-  quiet_ = std::make_unique<QuietThread>();
   restart_only_.emplace(*settings,
                         options_.before ? options_.before->workers_asked : settings->workers);
   if (auto ok = make_keys(*settings); !ok) return ok;
@@ -172,7 +171,6 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
   return {};
 }
 
-// On the quiet thread, while this one waits.
 Result<std::shared_ptr<const Snapshot>> Server::load_next(std::vector<std::string>& pending) {
   auto settings = options_.loader();
   if (!settings) return std::unexpected(settings.error());
@@ -185,8 +183,7 @@ Result<std::shared_ptr<const Snapshot>> Server::load_next(std::vector<std::strin
 Result<std::string> Server::reload() {
   if (draining_) return fail("the process is shutting down");
   std::vector<std::string> pending;
-  Result<std::shared_ptr<const Snapshot>> snapshot;
-  quiet_->run([&] { snapshot = load_next(pending); });
+  auto snapshot = load_next(pending);
   if (!snapshot) return std::unexpected(snapshot.error());
   std::string notes;
   for (const std::string& note : pending) notes += "; " + note;

@@ -16,7 +16,6 @@
 #include "edge/certificate_watcher.h"
 #include "edge/handover.h"
 #include "edge/pool_keeper.h"
-#include "edge/quiet_thread.h"
 #include "edge/restart_only.h"
 #include "edge/settings.h"
 #include "edge/snapshot.h"
@@ -138,7 +137,6 @@ class Server {
     return listener.http3 ? Udp::quic : listener.udp ? Udp::stream : Udp::none;
   }
   std::map<std::string, Bound> bound_;  // by address
-  std::unique_ptr<QuietThread> quiet_;
   std::optional<RestartOnly> restart_only_;
   std::vector<std::string> pending_restart_;  // what the last reload named
   // Still in use by a request somewhere. The last to let go of one would free it on its way.
