@@ -134,7 +134,8 @@ class Discovery::DnsEntry final : public Entry, public std::enable_shared_from_t
     if (--open_ == 0) on_all_targets();
   }
 
-  // RFC 2782: the lowest priority first, and within it shares by weight; a weight of 0 is a small one.
+  // RFC 2782: the lowest priority first, and within it shares by weight; a weight of 0 is a small
+  // one.
   void on_all_targets() {
     uint32_t heaviest = 1;
     std::vector<uint16_t> priorities;

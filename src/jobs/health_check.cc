@@ -207,7 +207,8 @@ void HealthCheck::end() {
 
 // ---- grpc.health.v1 ------------------------------------------------------------------------------
 
-// message HealthCheckRequest { string service = 1; }, framed by a flag (not compressed) and its length.
+// message HealthCheckRequest { string service = 1; }, framed by a flag (not compressed) and its
+// length.
 std::string grpc_health_request(std::string_view service) {
   std::string message;
   if (!service.empty()) {
