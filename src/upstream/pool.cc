@@ -30,7 +30,8 @@ Pool::Pool(Backends& backends, const PoolSettings& settings,
     ties_ = state_->ties(settings.affinity_entries);
   }
   if (settings.queue != 0) {
-    room_ = std::make_unique<WaitingRoom>(owner_.loop_, state_->queue, *this,
+    QueueUser& user = *this;
+    room_ = std::make_unique<WaitingRoom>(owner_.loop_, state_->queue, user,
                                           settings.max_connections != 0);
   }
   set_members(std::move(members));
