@@ -578,6 +578,7 @@ class TestCase(unittest.TestCase):
                 e.send_signal(signal.SIGTERM)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     e.process.wait(0.1)
+        e._log.close()
         log = e.log()
         if crashed or "ERROR: AddressSanitizer" in log or "runtime error:" in log or \
                 "ThreadSanitizer" in log or "LeakSanitizer" in log:
