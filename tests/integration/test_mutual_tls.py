@@ -183,6 +183,24 @@ class MutualTls(harness.TestCase):
         for http in ("1.1", "3"):
             self.assertIsNotNone(self.seen(edge, *fits.curl(), http=http), edge.log()[-2000:])
 
+    def test_a_chain_of_three_and_no_ticket(self):
+        # K5: a ticket never holds a client's chain; under client_auth nothing is resumed.
+        middle = self.ca.subordinate("middle", "Middle CA")
+        client = middle.issue("client", padding=500)
+        chain = self.directory / "client-chain.pem"
+        chain.write_bytes(client.chain.read_bytes() + middle.certificate.read_bytes()
+                          + self.ca.certificate.read_bytes())
+        edge = self.edge(self.toml + self.tls() + "ticket_encapsulation = true\n")
+        for http in harness.ALL_VERSIONS:
+            self.assertIsNotNone(self.seen(edge, "--cert", chain, "--key", client.key, http=http))
+        session = self.directory / "session"
+        harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{edge.port}", "-servername",
+                    "localhost", "-ign_eof", "-cert", client.chain, "-key", client.key, "-cert_chain",
+                    chain, "-sess_out", session,
+                    input=b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        self.assertEqual(len(edge.wait_access(4)), 4)
+        self.assertFalse(session.exists())
+
     FORGED = ("X-SSL-Client-CN: admin", "X-SSL-Client-Verify: SUCCESS", "X_SSL_Client_Verify: SUCCESS",
               "x.ssl.client.dn: CN=admin", "Client-Cert: :AAAA:", "client_cert: :AAAA:",
               "Client-Cert-Chain: :AAAA:", "X-Forwarded-Client-Cert: By=x", "Ssl-Client-Verify: SUCCESS",

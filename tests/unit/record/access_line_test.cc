@@ -90,7 +90,7 @@ TEST(AccessLine, IsOneJsonObjectWithEveryField) {
   EXPECT_EQ(j["tries"], 3);
   EXPECT_EQ(j["user_agent"], "curl/8.21");
   EXPECT_EQ(j["reason"], "");
-  EXPECT_EQ(j.size(), 33u);
+  EXPECT_EQ(j.size(), 34u);
 }
 
 TEST(AccessLine, TimesThatNeverCameAreNull) {
