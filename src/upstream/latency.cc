@@ -5,8 +5,9 @@
 namespace pqedge::upstream {
 namespace {
 
-// After each such time without a sample the average is worth half.
-constexpr Nanos kHalfLife = 5 * kSecond;
+// After each such time without a sample the average is worth half: one slow answer does not keep a
+// server out for long, and a server that is slow gets a request every few seconds to show it.
+constexpr Nanos kHalfLife = 1 * kSecond;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 import collections
 import itertools
+import json
 import subprocess
 import threading
 
@@ -162,6 +163,7 @@ class Balancing(harness.TestCase):
         for http in harness.ALL_VERSIONS:
             self.assertEqual(set(self.names(5, "-b", "sid=s7", http=http)), {owners[7]})
             self.assertEqual(len(set(self.names(6, http=http))), 3, "without the cookie in turn")
+        keep.close()
         edge.write_config(pool(*[s.address for s in b.values()], balance="hash",
                                hash_by="client_ip") + harness.route())
         self.assertEqual(edge.reload()[0], 200)
@@ -229,6 +231,26 @@ class Balancing(harness.TestCase):
                 for name in self.names(2, *client, http=http):
                     self.assertEqual(owners.setdefault(n, name), name)
         self.assertEqual(set(owners.values()), {"a", "b"})
+
+    def test_a_drained_server_keeps_its_clients(self):
+        b = self.named("ab")
+        edge = self.start(pool(b["a"].address, b["b"].address, balance="round_robin",
+                               affinity="cookie"), workers=2)
+        cookies = {}
+        while len(cookies) < 2:
+            _, fields, body = edge.get("/")
+            cookies[body.decode().strip()] = fields["set-cookie"][0].split(";")[0]
+        self.order("drain", b["a"].address)
+        harness.wait_for(lambda: set(self.names(6)) == {"b"}, "a to be drained on every worker")
+        for http in harness.ALL_VERSIONS:
+            self.assertEqual(set(self.names(6, http=http)), {"b"})
+            self.assertEqual(set(self.names(4, "-b", cookies["a"], http=http)), {"a"})
+
+    def order(self, order, address):
+        done = harness.run("curl", "-sS", "-f", "--unix-socket", self.proxy.control, "--data-binary",
+                           json.dumps({"server": address}),
+                           f"http://localhost/backends/app/{order}")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     # ---- limits, queue, failover ----
 
@@ -331,6 +353,21 @@ class Balancing(harness.TestCase):
         back = Named("a", ports["a"])
         self.addCleanup(back.stop)
         harness.wait_for(lambda: set(self.names(6)) == {"a"}, "a to be back")
+
+    def test_a_server_that_comes_back_gets_its_share_slowly(self):
+        b = self.named("ab")
+        for ramp, least, most in (("1h", 1, 12), ("0s", 25, 35)):
+            edge = self.start(pool(b["a"].address, b["b"].address, balance="round_robin",
+                                   slow_start=ramp)
+                              + 'outlier = { failures = 1, eject = "100ms", max_eject = "100ms" }\n')
+            for http in harness.ALL_VERSIONS:
+                b["b"].status = 500
+                harness.wait_for(lambda: "b" in self.names(4, http=http), "b to fail")
+                b["b"].status = 200
+                harness.wait_for(lambda: "b" in self.names(2, http=http), "b to be back")
+                seen = collections.Counter(self.names(60, http=http))
+                self.assertTrue(least <= seen["b"] <= most, f"{ramp}, {http}: {seen}")
+            self._end_edge(edge)
 
     def test_a_weight_of_zero_serves_only_who_is_tied(self):
         b = self.named("ab")
