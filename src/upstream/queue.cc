@@ -60,13 +60,13 @@ void Queue::leave() {
 
 void Queue::add(Waiter& waiter) {
   const std::lock_guard lock(mutex_);
-  waiter.number_ = ++last_number_;
   line_.push_back(waiter);
 }
 
 bool Queue::remove(Waiter& waiter) {
   const std::lock_guard lock(mutex_);
   static_cast<ListNode<Queue>&>(waiter).unlink();
+  if (waiter.called_) calling_ = false;
   return waiter.called_;
 }
 
@@ -75,12 +75,13 @@ void Queue::call(WaitingRoom& from) {
   net::Loop* loop = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (line_.empty()) {
+    if (calling_ || line_.empty()) {
       missed_ = true;
       return;
     }
     Waiter& first = line_.pop_front();
-    first.called_ = true;
+    first.called_ = calling_ = true;
+    missed_ = false;
     loop = &first.room_.loop_;
     if (loop == &from.loop_) {
       loop->defer(first.room_.serve_);
@@ -110,19 +111,9 @@ bool Queue::is_called(const Waiter& waiter) {
 
 bool Queue::put_back(Waiter& waiter) {
   const std::lock_guard lock(mutex_);
-  waiter.called_ = false;
-  insert(waiter);
-  return std::exchange(missed_, false);
-}
-
-// Near the front: only others that were called a moment ago may have a smaller number.
-void Queue::insert(Waiter& waiter) {
-  IntrusiveList<Waiter, Queue> before;
-  while (!line_.empty() && line_.front().number_ < waiter.number_) {
-    before.push_back(line_.pop_front());
-  }
+  waiter.called_ = calling_ = false;
   line_.push_front(waiter);
-  while (!before.empty()) line_.push_front(before.back());
+  return std::exchange(missed_, false);
 }
 
 // ---- WaitingRoom ---------------------------------------------------------------------------------
@@ -188,12 +179,7 @@ void WaitingRoom::remove(Waiter& waiter) {
 void WaitingRoom::serve_called() {
   while (!waiters_.empty() && queue_.is_called(waiters_.front())) {
     if (serve(waiters_.front())) continue;
-    // No room: all who are called go back. A call that came while nobody stood in line counts.
-    bool missed = false;
-    waiters_.for_each([&](Waiter& w) {
-      if (queue_.is_called(w)) missed |= queue_.put_back(w);
-    });
-    if (missed) queue_.call(*this);
+    if (queue_.put_back(waiters_.front())) queue_.call(*this);
     return;
   }
 }

@@ -8,7 +8,7 @@
 //                           | deadline, or the client has left: gone
 //
 // Room is seen by a worker when one of its requests ends; it calls whoever waits longest, which is
-// perhaps on another worker, by a message.
+// perhaps on another worker, by a message. One at a time is called, or the second could be faster.
 #pragma once
 
 #include <atomic>
@@ -56,7 +56,6 @@ class Waiter final : public ListNode<Waiter>,
   Lease& lease_;
   const Choice choice_;
   const Nanos deadline_;
-  uint64_t number_ = 0;
   bool called_ = false;  // guarded by the queue's mutex
   const bool fresh_;
 };
@@ -77,21 +76,21 @@ class Queue {
   void add(Waiter& waiter);
   // It is out of the order. True: it had been called, and someone else may be in its place.
   bool remove(Waiter& waiter);
-  // Calls the first in line. `from` is the room of the calling thread.
+  // Calls the first in line, or the next one once who is called has tried. `from` is the room of the
+  // calling thread.
   void call(WaitingRoom& from);
   // Has the other workers give up connections that they keep unused.
   void ask_for_connections(WaitingRoom& from);
   bool is_called(const Waiter& waiter);
-  // Puts one that was called back in its place. True: a call came meanwhile when nobody was in line.
+  // Puts the one that was called back in its place. True: there was another call meanwhile.
   bool put_back(Waiter& waiter);
-  void insert(Waiter& waiter);
 
   std::atomic<uint32_t> waiting_{0};
   std::mutex mutex_;
-  IntrusiveList<Waiter, Queue> line_;  // those who are not called, by number
+  IntrusiveList<Waiter, Queue> line_;  // without the one that is called, the oldest first
   std::vector<WaitingRoom*> rooms_;
-  uint64_t last_number_ = 0;
-  bool missed_ = false;  // a call found nobody in line
+  bool calling_ = false;  // one is called, and has not tried yet
+  bool missed_ = false;   // there was another call since
 
   struct {
     counters::Counter waiting;  // gauge
@@ -135,7 +134,7 @@ class WaitingRoom {
   Queue& queue_;
   QueueUser& user_;
   const bool by_connections_;
-  IntrusiveList<Waiter> waiters_;  // the oldest first: those who are called come before the others
+  IntrusiveList<Waiter> waiters_;  // the oldest first: one that is called is the first
   net::Timer timer_;
   net::Deferred serve_;
   std::shared_ptr<Link> link_;
