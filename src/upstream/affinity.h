@@ -26,8 +26,8 @@ uint64_t address_hash(const net::Address& address);
 uint64_t key_hash(const KeySource& source, const http::Request& request,
                   std::string_view client_ip);
 
-// The cookie's value is the member's id and, with a time to live, until when it holds, in seconds of
-// the Unix epoch. 0: it is none of ours, or its time is over.
+// The cookie's value is the member's id and, with a time to live, until when it holds, in seconds
+// of the Unix epoch. 0: it is none of ours, or its time is over.
 uint64_t member_of_cookie(std::string_view value, uint64_t wall);
 // A Set-Cookie field's value, in `arena`.
 std::string_view make_tie_cookie(std::string_view name, uint64_t member, Nanos ttl, uint64_t wall,

@@ -16,8 +16,8 @@ bool lighter(uint64_t load_a, uint32_t weight_a, uint64_t load_b, uint32_t weigh
   return load_a * weight_b < load_b * weight_a;
 }
 
-// A time of which its three upper bits are kept, so that equally fast servers are equal: noise is not
-// to decide, nor what lies below half a millisecond.
+// A time of which its three upper bits are kept, so that equally fast servers are equal: noise is
+// not to decide, nor what lies below half a millisecond.
 uint64_t rough(uint32_t micros) {
   constexpr uint32_t kNoise = 512;
   const uint32_t t = std::min(micros, (1u << 27) - 1 - kNoise) + kNoise;
@@ -114,8 +114,8 @@ size_t Balancer::pick() {
   return pick_least();
 }
 
-// The smooth weighted turns of nginx: each gains its weight, the richest is chosen and pays for all.
-// `least_only`: only those whose load is marked 0 take part.
+// The smooth weighted turns of nginx: each gains its weight, the richest is chosen and pays for
+// all. `least_only`: only those whose load is marked 0 take part.
 size_t Balancer::pick_in_turn(bool least_only) {
   int64_t total = 0;
   size_t best = kNone;
@@ -142,7 +142,8 @@ void Balancer::measure_load() {
     if (average != 0) fastest = std::min(fastest, average);
   }
   if (!timed) return;
-  // Who was never measured counts as the fastest, no faster: it gets no flood before its first answer.
+  // Who was never measured counts as the fastest, no faster: it gets no flood before its first
+  // answer.
   for (Candidate& c : candidates_) {
     const uint32_t average = targets_[c.at].state->latency.average(now_);
     const uint32_t micros = average != 0 ? average : (fastest == UINT32_MAX ? 0 : fastest);
@@ -185,9 +186,9 @@ size_t Balancer::pick_random_two() {
   return lighter(load_b, cb.weight, load_a, ca.weight) ? b : a;
 }
 
-// Rendezvous hashing (Thaler and Ravishankar, 1998), weighted by the logarithmic method: each server
-// draws a number for the key, the best one has it. A server that goes leaves its keys to the others
-// in proportion to their weights, and no other key moves.
+// Rendezvous hashing (Thaler and Ravishankar, 1998), weighted by the logarithmic method: each
+// server draws a number for the key, the best one has it. A server that goes leaves its keys to the
+// others in proportion to their weights, and no other key moves.
 size_t Balancer::pick_hashed() {
   size_t best = 0;
   double least = INFINITY;

@@ -12,9 +12,9 @@
 
 namespace pqedge::upstream {
 
-// One worker's choosing among the members of one pool. What it compares (requests in flight, times to
-// the first byte, standing) is the process's; turns and chance are its own, so that shares hold over
-// all workers when they hold for each.
+// One worker's choosing among the members of one pool. What it compares (requests in flight, times
+// to the first byte, standing) is the process's; turns and chance are its own, so that shares hold
+// over all workers when they hold for each.
 //
 // A choice: begin() finds the candidates, next() names them, the best first.
 class Balancer {
@@ -31,8 +31,8 @@ class Balancer {
     full,  // servers may take requests, but all of them are at their maximum
     none   // no server may take any
   };
-  // The candidates are those in the best class that there is, by this order: in good standing before
-  // doubtful, all that before those to avoid; and in each the smallest priority.
+  // The candidates are those in the best class that there is, by this order: in good standing
+  // before doubtful, all that before those to avoid; and in each the smallest priority.
   Found begin(const Choice& choice, Nanos now);
   // The same from the next class on: none of the last one would take it.
   Found begin_next(const Choice& choice);

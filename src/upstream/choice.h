@@ -9,8 +9,8 @@ namespace pqedge::upstream {
 
 class ServerState;
 
-// One exchange's, for one pool, over all of its attempts. Pool::read_choice() fills it in before the
-// first acquire(); between attempts the exchange adds what is to be avoided.
+// One exchange's, for one pool, over all of its attempts. Pool::read_choice() fills it in before
+// the first acquire(); between attempts the exchange adds what is to be avoided.
 class Choice {
  public:
   // A hash of the key that the pool's `hash_by` names; only with `keyed`.

@@ -1,5 +1,5 @@
-// The servers of a pool as they are now: of the configuration, of discovery, and of who changed them
-// at run time.
+// The servers of a pool as they are now: of the configuration, of discovery, and of who changed
+// them at run time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 namespace pqedge::upstream {
 
 // What names the server in affinity cookies and decides its place in consistent hashing: of
-// ServerSettings::id, else of its address, and of the pool's name; the same in every process. Never 0.
+// ServerSettings::id, else of its address, and of the pool's name; the same in every process. Never
+// 0.
 uint64_t member_id(std::string_view pool, const ServerSettings& server);
 
 struct Member {

@@ -12,8 +12,8 @@
 
 namespace pqedge::upstream {
 
-// Of one pool, for all workers: once a connection, with a short lock. Thread safe. Affinity and keys
-// other than the client's address need a request, and do not count here; nor does the queue.
+// Of one pool, for all workers: once a connection, with a short lock. Thread safe. Affinity and
+// keys other than the client's address need a request, and do not count here; nor does the queue.
 class Picker {
  public:
   Picker(const PoolSettings& settings, std::shared_ptr<const Members> members);

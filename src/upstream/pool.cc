@@ -70,8 +70,8 @@ Pool::Taken Pool::take(size_t at, Lease& lease, bool fresh) {
   return Taken::full;
 }
 
-// Taken before the connection is looked for: workers that choose at the same moment do not exceed the
-// maximum.
+// Taken before the connection is looked for: workers that choose at the same moment do not exceed
+// the maximum.
 bool Pool::take_place(ServerState& server, Lease& lease) {
   const uint32_t most = settings_->max_requests;
   if (most == 0) return true;

@@ -33,8 +33,8 @@ class Pool final : public ListNode<Pool>, private QueueUser {
   // For what has no request (a connection or datagrams passed on): by the client's address alone.
   void read_choice(const net::Address& client, Choice& choice) const;
 
-  // Picks a server by affinity and by the pool's algorithm, and gets a connection to it. Where every
-  // server that may be chosen is at its maximum, the lease waits in the pool's queue.
+  // Picks a server by affinity and by the pool's algorithm, and gets a connection to it. Where
+  // every server that may be chosen is at its maximum, the lease waits in the pool's queue.
   // The requester hears through its calls, perhaps before this returns. `choice` is copied where it
   // is needed longer.
   void acquire(net::Loop& loop, Lease& lease, Requester& requester, const Choice& choice,
@@ -44,8 +44,8 @@ class Pool final : public ListNode<Pool>, private QueueUser {
   // now. What is counted of it, in ServerState::active and elsewhere, is the caller's.
   std::shared_ptr<ServerState> pick(const Choice& choice);
 
-  // The cookie that ties the client to the server that answers, where it is to get one: the value of
-  // a Set-Cookie field, in `arena`; else an empty text. `secure`: the client came over TLS.
+  // The cookie that ties the client to the server that answers, where it is to get one: the value
+  // of a Set-Cookie field, in `arena`; else an empty text. `secure`: the client came over TLS.
   std::string_view tie_cookie(const Choice& choice, const ServerState* server, bool secure,
                               Arena& arena) const;
 

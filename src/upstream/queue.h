@@ -76,8 +76,8 @@ class Queue {
   void add(Waiter& waiter);
   // It is out of the order. True: it had been called, and someone else may be in its place.
   bool remove(Waiter& waiter);
-  // Calls the first in line, or the next one once who is called has tried. `from` is the room of the
-  // calling thread.
+  // Calls the first in line, or the next one once who is called has tried. `from` is the room of
+  // the calling thread.
   void call(WaitingRoom& from);
   // Has the other workers give up connections that they keep unused.
   void ask_for_connections(WaitingRoom& from);
@@ -103,8 +103,8 @@ class Queue {
 // The waiting requests of one worker, for one pool. Lives on that worker, and longer than they.
 class WaitingRoom {
  public:
-  // They outlive it. `by_connections`: connections are limited, so that unused ones of other workers
-  // may be in the way.
+  // They outlive it. `by_connections`: connections are limited, so that unused ones of other
+  // workers may be in the way.
   WaitingRoom(net::Loop& loop, Queue& queue, QueueUser& user, bool by_connections);
   ~WaitingRoom();
 
