@@ -3,6 +3,7 @@
 
 import asyncio
 import contextlib
+import select
 import socket
 import ssl
 import threading
@@ -122,23 +123,61 @@ class Frames:
                 self.close = (received.code, received.reason)
 
 
+class TlsPump:
+    """A plain socket for the library, and one thread that alone touches the TLS object: the library
+    reads in one thread and writes in another, and a read that waits holds the object for itself."""
+
+    def __init__(self, edge):
+        self.tls = context().wrap_socket(
+            socket.create_connection(("127.0.0.1", edge.port), timeout=harness.WAIT),
+            server_hostname="localhost")
+        with socket.create_server(("127.0.0.1", 0)) as listener:  # the library asks for TCP_NODELAY
+            self.socket = socket.create_connection(listener.getsockname())
+            self.plain = listener.accept()[0]
+        self.tls.setblocking(False)
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        with contextlib.suppress(OSError), self.tls, self.plain:
+            while True:
+                select.select([self.tls, self.plain], [], [])
+                if not self._outward() or not self._inward():
+                    return
+
+    def _outward(self):
+        data = b""
+        with contextlib.suppress(BlockingIOError):
+            data = self.plain.recv(65536, socket.MSG_DONTWAIT)
+            if not data:
+                return False
+        while data:
+            try:
+                data = data[self.tls.send(data):]
+            except ssl.SSLWantWriteError:
+                # The peer may not read before what it has sent is taken.
+                readable, _, _ = select.select([self.tls], [self.tls], [])
+                if readable and not self._inward():
+                    return False
+        return True
+
+    def _inward(self):
+        with contextlib.suppress(ssl.SSLWantReadError):
+            while data := self.tls.recv(65536):
+                self.plain.sendall(data)
+            self.plain.shutdown(socket.SHUT_WR)
+            return False
+        return True
+
+
 class H1:
-    """wss over HTTP/1.1, whole by the library."""
+    """wss over HTTP/1.1, whole by the library but for its TLS."""
 
     def __init__(self, edge, path="/ws", **options):
         options.setdefault("max_size", None)
-        # The library reads in a thread, which may hold the TLS object before the request was
-        # written: then nothing was sent, and nothing comes.
-        for last in (False, False, False, False, True):
-            try:
-                self.connection = websockets.sync.client.connect(
-                    f"wss://localhost:{edge.port}{path}", ssl=context(),
-                    open_timeout=harness.WAIT if last else harness.WAIT / 10,
-                    close_timeout=harness.WAIT, ping_interval=None, proxy=None, **options)
-                break
-            except TimeoutError:
-                if last:
-                    raise
+        self.connection = websockets.sync.client.connect(
+            f"ws://localhost:{edge.port}{path}", sock=TlsPump(edge).socket,
+            open_timeout=harness.WAIT, close_timeout=harness.WAIT, ping_interval=None, proxy=None,
+            **options)
         self.fields = {k.lower(): v for k, v in self.connection.response.headers.raw_items()}
         self.status = self.connection.response.status_code
 
