@@ -52,8 +52,8 @@ void encapsulate(benchmark::State& state, const char* name, const char* properti
     size_t out_size = out.size();
     size_t secret_size = secret.size();
     need(EVP_PKEY_encapsulate_init(context.get(), nullptr) == 1 &&
-         EVP_PKEY_encapsulate(context.get(), out.data(), &out_size, secret.data(),
-                              &secret_size) == 1);
+         EVP_PKEY_encapsulate(context.get(), out.data(), &out_size, secret.data(), &secret_size) ==
+             1);
   }
 }
 

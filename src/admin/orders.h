@@ -10,8 +10,8 @@
 namespace pqedge::admin {
 
 // PUT /backends/POOL/servers with a list of servers, or POST /backends/POOL/ORDER, which is add,
-// remove, weight, drain, ready or reset, with {"server": "..."} as JSON. The code of an error is the
-// status to answer with: 400, 404, 405.
+// remove, weight, drain, ready or reset, with {"server": "..."} as JSON. The code of an error is
+// the status to answer with: 400, 404, 405.
 Result<edge::PoolOrder> read_order(http::Method method, std::string_view path,
                                    std::string_view body);
 

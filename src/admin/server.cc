@@ -186,7 +186,7 @@ std::string Server::update(const Settings& settings) {
   if (settings.listen != settings_.listen) {
     if (!restart.empty()) restart += "; ";
     restart += std::format("admin.listen stays {} until a restart",
-                          settings_.listen.empty() ? "empty" : listed(settings_.listen));
+                           settings_.listen.empty() ? "empty" : listed(settings_.listen));
   }
   if (settings.control_socket != settings_.control_socket) {
     if (!restart.empty()) restart += "; ";

@@ -57,8 +57,8 @@ class Server {
   // an empty one.
   std::string update(const Settings& settings);
 
-  // Copies, for the process that takes this one's place. Once it serves, release(): no connection is
-  // accepted here any more, and the control socket's file is the other's.
+  // Copies, for the process that takes this one's place. Once it serves, release(): no connection
+  // is accepted here any more, and the control socket's file is the other's.
   Result<std::vector<Socket>> sockets() const;
   void release();
 

@@ -14,7 +14,8 @@ struct Settings {
   std::vector<std::string> hosts;  // further Host values to accept than the addresses and localhost
   // What changes state (reload, drain) goes over this Unix socket, mode 0600. Empty: none.
   std::string control_socket;
-  // Holds a bearer token: who has it may do over `listen` what the control socket does. Empty: nobody.
+  // Holds a bearer token: who has it may do over `listen` what the control socket does. Empty:
+  // nobody.
   std::string token_file;
 };
 

@@ -138,7 +138,8 @@ Answer Site::respond_control(const http::Request& request, std::string_view body
 }
 
 Answer Site::backends(const http::Request& request, std::string_view body) const {
-  const std::string_view rest = request.path.substr(kBackends.size());  // "", "/POOL", "/POOL/ORDER"
+  const std::string_view rest =
+      request.path.substr(kBackends.size());  // "", "/POOL", "/POOL/ORDER"
   if (request.method == http::Method::get && rest.find('/', 1) == std::string_view::npos) {
     const std::string pool(rest.substr(rest.empty() ? 0 : 1));
     if (!rest.empty() && pool.empty()) return not_found();

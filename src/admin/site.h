@@ -20,7 +20,7 @@ struct Answer {
   uint16_t status = 200;
   std::string body;
   std::string_view content_type = "text/plain; charset=utf-8";
-  std::string_view allow;  // of a 405
+  std::string_view allow;    // of a 405
   bool wants_token = false;  // of a 401
 };
 

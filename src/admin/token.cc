@@ -54,8 +54,10 @@ Result<Token> Token::load(const std::string& path) {
   if (good) token.digest_ = digest_of(text);
   OPENSSL_cleanse(buffer.data(), buffer.size());
   if (!good) {
-    return fail("{}: the token is one line of {} to {} characters without spaces; make one with "
-                "openssl rand -hex 32", path, kShortest, kLongest);
+    return fail(
+        "{}: the token is one line of {} to {} characters without spaces; make one with "
+        "openssl rand -hex 32",
+        path, kShortest, kLongest);
   }
   return token;
 }

@@ -42,9 +42,10 @@ Problems validate(const Settings& settings) {
   }
   for (size_t i = 0; i < settings.listen.size() && !settings.token_file.empty(); ++i) {
     if (settings.listen[i].is_loopback()) continue;
-    out.push_back({entry_key("admin.listen", i), "takes orders by token_file, which crosses the "
-                   "network unencrypted", "listen on 127.0.0.1, behind a tunnel or a proxy with TLS",
-                   "", true});
+    out.push_back({entry_key("admin.listen", i),
+                   "takes orders by token_file, which crosses the "
+                   "network unencrypted",
+                   "listen on 127.0.0.1, behind a tunnel or a proxy with TLS", "", true});
   }
   return out;
 }

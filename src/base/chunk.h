@@ -15,7 +15,8 @@ namespace pqedge {
 // of the thread. Never hand one to another worker.
 class Chunk {
  public:
-  // A full TLS record (16 KiB) and its neighbours fit. The only size, so that any free chunk serves.
+  // A full TLS record (16 KiB) and its neighbours fit. The only size, so that any free chunk
+  // serves.
   static constexpr size_t kCapacity = 32 * 1024;
 
   static Chunk* make();

@@ -89,7 +89,8 @@ class Registry {
  private:
   Registry() : retired_(Counter::kMaxSeries) {
     entries_.push_back({"", "", {}, Kind::counter});
-    entries_.push_back({"pqedge_series_other", "Counts of series beyond the limit.", {}, Kind::counter});
+    entries_.push_back(
+        {"pqedge_series_other", "Counts of series beyond the limit.", {}, Kind::counter});
     index_.emplace(key_of("pqedge_series_other", {}), 1);
   }
 

@@ -46,7 +46,7 @@ class Counter {
 class Histogram {
  public:
   static constexpr std::array<uint64_t, 14> kBoundsMicros = {
-      100,     250,     500,       1'000,     2'500,      5'000,      10'000,
+      100,    250,     500,     1'000,     2'500,     5'000,      10'000,
       50'000, 100'000, 500'000, 1'000'000, 5'000'000, 10'000'000, 60'000'000};
 
   Histogram() = default;
@@ -61,8 +61,8 @@ class Histogram {
 // Sizes in fixed buckets of bytes (256 .. 64 KiB): as Histogram, but for its sum, NAME_sum_bytes.
 class SizeHistogram {
  public:
-  static constexpr std::array<uint64_t, 13> kBounds = {256,   512,   1'024, 1'536,  2'048,  3'072, 4'096,
-                                                       6'144, 8'192, 12'288, 16'384, 32'768, 65'536};
+  static constexpr std::array<uint64_t, 13> kBounds = {
+      256, 512, 1'024, 1'536, 2'048, 3'072, 4'096, 6'144, 8'192, 12'288, 16'384, 32'768, 65'536};
 
   SizeHistogram() = default;
   SizeHistogram(std::string_view name, std::string_view help, const Labels& labels = {});

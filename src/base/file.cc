@@ -16,7 +16,8 @@ namespace {
 // "FILE.3fa9c1d2e4b5a697.new": no other writer of the file has this one.
 std::string temporary_name(const std::string& file) {
   uint8_t random[8] = {};
-  while (::getrandom(random, sizeof random, 0) < 0 && errno == EINTR) {}
+  while (::getrandom(random, sizeof random, 0) < 0 && errno == EINTR) {
+  }
   return file + '.' + to_hex(random) + ".new";
 }
 
@@ -24,10 +25,10 @@ std::string temporary_name(const std::string& file) {
 class Temporary {
  public:
   Temporary(const std::string& file, const WriteOptions& options) : path_(temporary_name(file)) {
-    struct stat info {};
+    struct stat info{};
     const bool takes_place = options.keep_mode && ::stat(file.c_str(), &info) == 0;
-    fd_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                    options.mode));
+    fd_ = Fd(
+        ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, options.mode));
     if (fd_ && takes_place) ::fchmod(fd_.get(), info.st_mode & 0777);
   }
   ~Temporary() {

@@ -18,8 +18,8 @@ struct WriteOptions {
 };
 
 // Writes under another name in the same folder, syncs, gives it its name, and syncs the folder: a
-// full disk or an interruption leaves what was there before. Safe beside other threads and processes
-// that write the same file: one of the texts is there in the end.
+// full disk or an interruption leaves what was there before. Safe beside other threads and
+// processes that write the same file: one of the texts is there in the end.
 Result<void> write_file(const std::string& file, std::string_view text,
                         const WriteOptions& options = {});
 

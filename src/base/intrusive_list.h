@@ -5,7 +5,8 @@
 
 namespace pqedge {
 
-// Base of an element; the Tag is the element itself, or a name where it is in several lists. An element is in at most one list a Tag; it leaves its list when destroyed.
+// Base of an element; the Tag is the element itself, or a name where it is in several lists. An
+// element is in at most one list a Tag; it leaves its list when destroyed.
 template <typename Tag>
 class ListNode {
  public:

@@ -13,7 +13,7 @@ enum class Level : uint8_t { debug, info, warning, error };
 // on such values before they come here). Called from any thread; must not block a worker.
 using Sink = void (*)(Level, std::string_view component, std::string_view message);
 
-void set_sink(Sink sink);         // before the first worker starts; the default writes to stderr
+void set_sink(Sink sink);  // before the first worker starts; the default writes to stderr
 void set_level(Level least);
 bool enabled(Level level);
 void write(Level level, std::string_view component, std::string_view message);

@@ -26,9 +26,9 @@ std::unexpected<Error> fail(std::format_string<Args...> f, Args&&... args) {
 // Appends the text of `code` (an errno value) to the message.
 template <typename... Args>
 std::unexpected<Error> fail_errno(int code, std::format_string<Args...> f, Args&&... args) {
-  return std::unexpected(Error{std::format(f, std::forward<Args>(args)...) + ": " +
-                                   std::generic_category().message(code),
-                               code});
+  return std::unexpected(Error{
+      std::format(f, std::forward<Args>(args)...) + ": " + std::generic_category().message(code),
+      code});
 }
 
 }  // namespace pqedge

@@ -6,7 +6,7 @@
 
 namespace pqedge {
 
-using Nanos = uint64_t;     // a point on CLOCK_MONOTONIC, or a distance, in nanoseconds
+using Nanos = uint64_t;  // a point on CLOCK_MONOTONIC, or a distance, in nanoseconds
 inline constexpr Nanos kMicrosecond = 1'000;
 inline constexpr Nanos kMillisecond = 1'000'000;
 inline constexpr Nanos kSecond = 1'000'000'000;

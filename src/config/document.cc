@@ -48,20 +48,13 @@ const Member* Node::find(std::string_view key) const {
 
 std::string_view type_name(Node::Type type) {
   switch (type) {
-    case Node::Type::table:
-      return "a table";
-    case Node::Type::array:
-      return "an array";
-    case Node::Type::string:
-      return "a string";
-    case Node::Type::integer:
-      return "an integer";
-    case Node::Type::real:
-      return "a number with a fraction";
-    case Node::Type::boolean:
-      return "a boolean";
-    case Node::Type::time:
-      return "a date or time";
+    case Node::Type::table: return "a table";
+    case Node::Type::array: return "an array";
+    case Node::Type::string: return "a string";
+    case Node::Type::integer: return "an integer";
+    case Node::Type::real: return "a number with a fraction";
+    case Node::Type::boolean: return "a boolean";
+    case Node::Type::time: return "a date or time";
   }
   return "something else";
 }

@@ -11,9 +11,9 @@
 
 #include "config/files_tls.h"
 #include "crypto/certificates.h"
-#include "crypto/ticket_files.h"
 #include "crypto/ech.h"
 #include "crypto/stapling_validate.h"
+#include "crypto/ticket_files.h"
 #include "jobs/acme/validate.h"
 #include "net/socket.h"
 
@@ -101,7 +101,8 @@ void check_ticket_keys(const crypto::TicketKeySettings& s, Problems& out) {
   if (s.store_file.empty() || s.private_key_file.empty()) return;  // said already
   const auto key = crypto::load_kem_private_key(s.private_key_file, s.passphrase_file);
   if (!key) {
-    const bool passphrase = !s.passphrase_file.empty() && key.error().message.contains(s.passphrase_file);
+    const bool passphrase =
+        !s.passphrase_file.empty() && key.error().message.contains(s.passphrase_file);
     out.push_back({passphrase ? "tls.ticket_keys.passphrase_file" : "tls.ticket_keys.private_key",
                    key.error().message});
     return;

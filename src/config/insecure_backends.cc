@@ -15,7 +15,8 @@ Result<void> check_insecure_backends(const Configuration& configuration, bool al
     const std::string key = entry_key("pool", i, "tls_verify");
     if (!message.empty()) message += '\n';
     message += std::format(
-        "{}: {}: the servers of pool \"{}\" would be trusted without looking at their certificates; "
+        "{}: {}: the servers of pool \"{}\" would be trusted without looking at their "
+        "certificates; "
         "name their authority with tls_ca, or start with --allow-insecure-backends as well",
         configuration.position(key), key, pools[i].name);
   }

@@ -38,8 +38,8 @@ Result<Configuration> load_file(const std::string& path);
 Result<Configuration> parse(std::string_view toml, std::string source_name, std::string base_dir,
                             Checks checks = Checks::all);
 
-// What [crypto] of a file says (the defaults without a file): it has to be in place before OpenSSL is
-// used, so it is read before the rest. What is wrong with the file is left to load_file().
+// What [crypto] of a file says (the defaults without a file): it has to be in place before OpenSSL
+// is used, so it is read before the rest. What is wrong with the file is left to load_file().
 crypto::ProviderSettings load_providers(const std::string& path);
 
 // Every key the reader knows, without indices: "listener.address". For tests and documentation.

@@ -20,8 +20,9 @@ void read_hash_key(Table& t, KeySource& out) {
     return;
   }
   const std::string_view all = text;
-  for (const auto& [prefix, kind] : {std::pair{std::string_view("header:"), KeySource::Kind::header},
-                                     std::pair{std::string_view("cookie:"), KeySource::Kind::cookie}}) {
+  for (const auto& [prefix, kind] :
+       {std::pair{std::string_view("header:"), KeySource::Kind::header},
+        std::pair{std::string_view("cookie:"), KeySource::Kind::cookie}}) {
     if (all.starts_with(prefix)) {
       out = {kind, std::string(all.substr(prefix.size()))};
       return;
@@ -56,12 +57,14 @@ void read_affinity(Table& t, upstream::PoolSettings& s) {
     return;
   }
   const auto only_with = [&](const char* key, bool holds, const char* what) {
-    if (t.has(key) && !holds) t.problem(t.key_path(key), std::format("has no effect without {}", what));
+    if (t.has(key) && !holds)
+      t.problem(t.key_path(key), std::format("has no effect without {}", what));
   };
   const KeySource::Kind kind = s.affinity.kind;
   only_with("affinity_ttl", kind != KeySource::Kind::none, "affinity");
   only_with("affinity_cookie", kind == KeySource::Kind::cookie, "affinity = \"cookie\"");
-  only_with("affinity_entries", kind == KeySource::Kind::client_ip || kind == KeySource::Kind::header,
+  only_with("affinity_entries",
+            kind == KeySource::Kind::client_ip || kind == KeySource::Kind::header,
             "affinity by \"client_ip\" or \"header:NAME\"");
 }
 

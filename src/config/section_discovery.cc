@@ -23,9 +23,10 @@ void read_discovery(Table& t, upstream::PoolSettings& s) {
     if (d.absent()) return;
     const int sources = (d.has("dns") ? 1 : 0) + (d.has("srv") ? 1 : 0) + (d.has("file") ? 1 : 0);
     if (sources != 1) {
-      d.problem(d.key_path("dns"), "one of dns, srv and file says where the servers are found",
-                "write { dns = \"app.internal\", port = 8080 }, { srv = \"_http._tcp.app.internal\" "
-                "} or { file = \"servers.json\" }");
+      d.problem(
+          d.key_path("dns"), "one of dns, srv and file says where the servers are found",
+          "write { dns = \"app.internal\", port = 8080 }, { srv = \"_http._tcp.app.internal\" "
+          "} or { file = \"servers.json\" }");
       return;
     }
     o.kind = d.has("dns") ? Kind::addresses : d.has("srv") ? Kind::srv : Kind::file;

@@ -1,5 +1,5 @@
-// How requests are forwarded: what a pool and a route say of retries, and a route of its time limits,
-// buffering and shadow.
+// How requests are forwarded: what a pool and a route say of retries, and a route of its time
+// limits, buffering and shadow.
 #include <format>
 
 #include "base/text.h"
@@ -41,9 +41,10 @@ void read_conditions(Table& t, std::optional<http::RetryConditions>& out) {
     } else if (const auto status = status_of(text)) {
       on.statuses.push_back(*status);
     } else {
-      t.problem(path, in_quotes(text) + " is no condition",
-                "write \"connect\", \"refused\", \"reset\", \"timeout\", \"5xx\" or a status such as "
-                "\"503\"");
+      t.problem(
+          path, in_quotes(text) + " is no condition",
+          "write \"connect\", \"refused\", \"reset\", \"timeout\", \"5xx\" or a status such as "
+          "\"503\"");
     }
   });
   if (t.has(kKey)) out = on;

@@ -13,8 +13,9 @@ void read_value(Table& t, route::ValueMatch& m) {
   t.read("name", m.name);
   t.require("name");
   std::vector<const char*> ways;
-  for (const auto& [key, kind] : {std::pair{"value", Kind::exact}, std::pair{"prefix", Kind::prefix},
-                                  std::pair{"regex", Kind::regex}}) {
+  for (const auto& [key, kind] :
+       {std::pair{"value", Kind::exact}, std::pair{"prefix", Kind::prefix},
+        std::pair{"regex", Kind::regex}}) {
     t.read(key, m.value);
     if (!t.has(key)) continue;
     ways.push_back(key);

@@ -50,15 +50,14 @@ void read_passthrough(Table& t, size_t index, edge::PassthroughSettings& s) {
   t.read("pool", s.pool);
   t.strings("listeners", s.listeners);
   if (t.has("protocols")) s.tls = s.quic = false;
-  t.choices<bool edge::PassthroughSettings::*>("protocols",
-                                               {{"tls", &edge::PassthroughSettings::tls},
-                                                {"quic", &edge::PassthroughSettings::quic}},
-                                               [&](auto protocol) { s.*protocol = true; });
+  t.choices<bool edge::PassthroughSettings::*>(
+      "protocols",
+      {{"tls", &edge::PassthroughSettings::tls}, {"quic", &edge::PassthroughSettings::quic}},
+      [&](auto protocol) { s.*protocol = true; });
   t.duration("idle_timeout", s.idle_timeout);
   t.duration("quic_idle_timeout", s.quic_idle_timeout);
-  t.tables("server_ids", [&](Table& entry, size_t) {
-    read_server_id(entry, s.server_ids.emplace_back());
-  });
+  t.tables("server_ids",
+           [&](Table& entry, size_t) { read_server_id(entry, s.server_ids.emplace_back()); });
 }
 
 }  // namespace pqedge::config

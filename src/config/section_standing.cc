@@ -36,7 +36,8 @@ void read_health(Table& t, HealthSettings& s) {
   t.read("service", s.service);
   read_status_list(t, "statuses", s.statuses);
   if (s.kind == Kind::off) return;  // said already
-  const auto only_with = [&](std::initializer_list<const char*> keys, bool holds, const char* kind) {
+  const auto only_with = [&](std::initializer_list<const char*> keys, bool holds,
+                             const char* kind) {
     for (const char* key : keys) {
       if (t.has(key) && !holds) {
         t.problem(t.key_path(key), std::format("has no effect without kind = {}", kind));

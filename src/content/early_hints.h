@@ -9,8 +9,8 @@
 
 namespace pqedge::content {
 
-inline constexpr size_t kMaxEarlyHints = 32;         // links of a route
-inline constexpr size_t kMaxEarlyHintSize = 2048;    // bytes of one
+inline constexpr size_t kMaxEarlyHints = 32;       // links of a route
+inline constexpr size_t kMaxEarlyHintSize = 2048;  // bytes of one
 
 // Why the text is not one link of a Link field (RFC 8288 3); empty: it is one.
 std::string_view link_fault(std::string_view link);

@@ -101,11 +101,10 @@ std::string_view ErrorPage::fill(const Values& values, Arena& arena) const {
   if (parts_.size() == 1) return parts_.front().text;
   char code[8];
   const char* const code_end = std::to_chars(code, code + sizeof code, values.status).ptr;
-  const std::string_view texts[] = {
-      {},
-      {code, static_cast<size_t>(code_end - code)},
-      values.reason,
-      html_ ? escaped(values.request_id, arena) : values.request_id};
+  const std::string_view texts[] = {{},
+                                    {code, static_cast<size_t>(code_end - code)},
+                                    values.reason,
+                                    html_ ? escaped(values.request_id, arena) : values.request_id};
   size_t size = 0;
   for (const Part& part : parts_) size += part.text.size() + texts[part.variable].size();
   char* const out = static_cast<char*>(arena.allocate(size));
@@ -175,8 +174,8 @@ Problems validate(const std::vector<ErrorPageSettings>& pages) {
       out.push_back({base, page.file.empty() ? "has no page" : "has both file and body",
                      "give it one of file and body"});
     }
-    const bool plain = std::ranges::all_of(
-        page.content_type, [](char c) { return c >= 0x20 && c < 0x7f; });
+    const bool plain =
+        std::ranges::all_of(page.content_type, [](char c) { return c >= 0x20 && c < 0x7f; });
     if (!plain || (!page.content_type.empty() && !page.content_type.contains('/'))) {
       out.push_back({base + ".content_type", in_quotes(page.content_type) + " is no media type",
                      "write it as in \"text/html; charset=utf-8\""});

@@ -22,8 +22,8 @@ struct ErrorPageSettings {
   std::vector<std::string> routes;    // names; empty: every route, and requests that none takes
   std::string file;                   // read when the configuration loads; or:
   std::string body;
-  std::string content_type;           // empty: by the file's name, else text/plain
-  bool backend_errors = false;        // also in the place of what backends answer with the status
+  std::string content_type;     // empty: by the file's name, else text/plain
+  bool backend_errors = false;  // also in the place of what backends answer with the status
 };
 
 // The largest file that is sent as an answer of our own.

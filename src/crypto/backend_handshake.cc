@@ -15,20 +15,15 @@ namespace {
 BackendFault fault_of_certificate(long result) {
   switch (result) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return BackendFault::name_mismatch;
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-      return BackendFault::expired;
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-      return BackendFault::not_yet_valid;
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: return BackendFault::name_mismatch;
+    case X509_V_ERR_CERT_HAS_EXPIRED: return BackendFault::expired;
+    case X509_V_ERR_CERT_NOT_YET_VALID: return BackendFault::not_yet_valid;
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-      return BackendFault::unknown_authority;
-    default:
-      return BackendFault::bad_certificate;
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return BackendFault::unknown_authority;
+    default: return BackendFault::bad_certificate;
   }
 }
 
@@ -71,8 +66,7 @@ int sessions_index() {
 bool set_up_backend_hello(SSL* ssl, const BackendTlsStreamOptions& options, uint16_t& learned) {
   const BackendTlsSettings& s = options.tls->settings();
   learned = options.learned == nullptr ? 0 : options.learned->load(std::memory_order_relaxed);
-  if (learned != 0 &&
-      SSL_set1_groups_list(ssl, options.tls->group_list(learned).c_str()) != 1) {
+  if (learned != 0 && SSL_set1_groups_list(ssl, options.tls->group_list(learned).c_str()) != 1) {
     return false;
   }
   if (!s.server_name.empty() && !net::Address::from_ip(s.server_name, 0) &&
@@ -105,8 +99,7 @@ BackendTlsFacts read_backend_facts(SSL* ssl, const BackendTlsStreamOptions& opti
   if (const Group* group = name == nullptr ? nullptr : find_group(std::string_view(name))) {
     facts.group = group->name;
     facts.post_quantum = group->post_quantum;
-    facts.hello_retry = facts.version == "TLSv1.3" &&
-                        !options.tls->sends_share(group->id, learned);
+    facts.hello_retry = facts.version == "TLSv1.3" && !options.tls->sends_share(group->id, learned);
     // So that the next hello has the share that this server wants.
     if (facts.hello_retry && options.learned != nullptr) {
       options.learned->store(group->id, std::memory_order_relaxed);
@@ -122,10 +115,8 @@ BackendTlsFacts read_backend_facts(SSL* ssl, const BackendTlsStreamOptions& opti
 BackendFault fault_of_alert(int alert) {
   switch (alert) {
     case SSL_AD_HANDSHAKE_FAILURE:
-    case SSL_AD_INSUFFICIENT_SECURITY:
-      return BackendFault::no_common_group;
-    case SSL_AD_PROTOCOL_VERSION:
-      return BackendFault::no_common_version;
+    case SSL_AD_INSUFFICIENT_SECURITY: return BackendFault::no_common_group;
+    case SSL_AD_PROTOCOL_VERSION: return BackendFault::no_common_version;
     case SSL_AD_BAD_CERTIFICATE:
     case SSL_AD_UNSUPPORTED_CERTIFICATE:
     case SSL_AD_CERTIFICATE_REVOKED:
@@ -133,12 +124,9 @@ BackendFault fault_of_alert(int alert) {
     case SSL_AD_CERTIFICATE_UNKNOWN:
     case SSL_AD_UNKNOWN_CA:
     case SSL_AD_ACCESS_DENIED:
-    case TLS13_AD_CERTIFICATE_REQUIRED:
-      return BackendFault::certificate_refused;
-    case SSL_AD_UNRECOGNIZED_NAME:
-      return BackendFault::name_refused;
-    default:
-      return BackendFault::other;
+    case TLS13_AD_CERTIFICATE_REQUIRED: return BackendFault::certificate_refused;
+    case SSL_AD_UNRECOGNIZED_NAME: return BackendFault::name_refused;
+    default: return BackendFault::other;
   }
 }
 
@@ -147,25 +135,20 @@ BackendFault fault_of_error(const SSL* ssl, unsigned long error) {
   const int reason = ERR_GET_REASON(error);
   if (reason >= SSL_AD_REASON_OFFSET) return fault_of_alert(reason - SSL_AD_REASON_OFFSET);
   switch (reason) {
-    case SSL_R_CERTIFICATE_VERIFY_FAILED:
-      return fault_of_certificate(SSL_get_verify_result(ssl));
+    case SSL_R_CERTIFICATE_VERIFY_FAILED: return fault_of_certificate(SSL_get_verify_result(ssl));
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_UNKNOWN_PROTOCOL:
     case SSL_R_BAD_RECORD_TYPE:
     case SSL_R_PACKET_LENGTH_TOO_LONG:
-    case SSL_R_HTTP_REQUEST:
-      return BackendFault::not_tls;
+    case SSL_R_HTTP_REQUEST: return BackendFault::not_tls;
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_WRONG_SSL_VERSION:
-    case SSL_R_VERSION_TOO_LOW:
-      return BackendFault::no_common_version;
+    case SSL_R_VERSION_TOO_LOW: return BackendFault::no_common_version;
     case SSL_R_NO_SUITABLE_KEY_SHARE:
     case SSL_R_NO_SUITABLE_GROUPS:
     case SSL_R_BAD_KEY_SHARE:
-    case SSL_R_NO_SHARED_GROUPS:
-      return BackendFault::no_common_group;
-    default:
-      return BackendFault::other;
+    case SSL_R_NO_SHARED_GROUPS: return BackendFault::no_common_group;
+    default: return BackendFault::other;
   }
 }
 
@@ -173,7 +156,7 @@ Error describe_fault(BackendFault fault, const SSL* ssl, unsigned long error) {
   std::string message(text(fault));
   const bool certificate = ssl != nullptr && ERR_GET_LIB(error) == ERR_LIB_SSL &&
                            ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
-  const char* reason = certificate ? X509_verify_cert_error_string(SSL_get_verify_result(ssl))
+  const char* reason = certificate  ? X509_verify_cert_error_string(SSL_get_verify_result(ssl))
                        : error != 0 ? ERR_reason_error_string(error)
                                     : nullptr;
   if (reason != nullptr) message.append(" (").append(reason).append(")");

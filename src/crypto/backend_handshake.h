@@ -8,9 +8,9 @@
 
 namespace pqedge::crypto {
 
-// Gives a new SSL of `options.context` what its hello says, what the server's certificate is held to,
-// and where its tickets go: `options.sessions` outlives the SSL. `learned` is then the group whose
-// share is sent beside those of the settings (0: none).
+// Gives a new SSL of `options.context` what its hello says, what the server's certificate is held
+// to, and where its tickets go: `options.sessions` outlives the SSL. `learned` is then the group
+// whose share is sent beside those of the settings (0: none).
 bool set_up_backend_hello(SSL* ssl, const BackendTlsStreamOptions& options, uint16_t& learned);
 
 // After the handshake. Remembers the group that the server asked for by a HelloRetryRequest.

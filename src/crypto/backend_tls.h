@@ -1,4 +1,5 @@
-// TLS toward backends: what one pool's connections are made from, and what is remembered of a server.
+// TLS toward backends: what one pool's connections are made from, and what is remembered of a
+// server.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -54,7 +55,8 @@ class BackendTls {
   uint64_t fingerprint_ = 0;
 };
 
-// Sessions of one worker's connections to one server, newest last. Each is used once (RFC 8446 C.4).
+// Sessions of one worker's connections to one server, newest last. Each is used once (RFC 8446
+// C.4).
 class BackendSessions {
  public:
   ~BackendSessions() { clear(); }
@@ -73,7 +75,7 @@ struct BackendTlsFacts {
   std::string_view version;  // "TLSv1.3"
   std::string_view group;    // "X25519MLKEM768"; empty where there was none
   std::string_view cipher;
-  std::string_view alpn;     // "h3", "h2", "http/1.1"; empty where the server said nothing
+  std::string_view alpn;  // "h3", "h2", "http/1.1"; empty where the server said nothing
   bool post_quantum = false;
   bool resumed = false;
   bool hello_retry = false;  // the server wanted another key share
@@ -105,8 +107,9 @@ class BackendTlsHandler {
   virtual void on_tls_begun() = 0;
   // The stream's on_connected() follows.
   virtual void on_tls_done(const BackendTlsFacts& facts) = 0;
-  // The handshake failed; or, later, the server sent an alert, which is only told here (in TLS 1.3 it
-  // looks at our certificate after our handshake is done). Do not destroy the stream in this call.
+  // The handshake failed; or, later, the server sent an alert, which is only told here (in TLS 1.3
+  // it looks at our certificate after our handshake is done). Do not destroy the stream in this
+  // call.
   virtual void on_tls_failed(BackendFault fault, const Error& error) = 0;
 
  protected:
@@ -116,10 +119,10 @@ class BackendTlsHandler {
 struct BackendTlsStreamOptions {
   std::shared_ptr<SSL_CTX> context;  // of make_context()
   std::shared_ptr<const BackendTls> tls;
-  net::Address address;                       // what a certificate is held to without a name
+  net::Address address;  // what a certificate is held to without a name
   std::shared_ptr<BackendSessions> sessions;
-  std::atomic<uint16_t>* learned = nullptr;   // the server's group after a HelloRetryRequest
-  std::string preface;                        // sent before the handshake (a PROXY header)
+  std::atomic<uint16_t>* learned = nullptr;  // the server's group after a HelloRetryRequest
+  std::string preface;                       // sent before the handshake (a PROXY header)
   // What is offered by ALPN, in the form of RFC 7301 3.1, static. Empty: "http/1.1".
   std::string_view alpn = {};
 };

@@ -85,8 +85,8 @@ Result<void> set_default_certificate(SSL_CTX* context, const Certificate& certif
 void install_callbacks(SSL_CTX* context, const Policy& policy, bool quic) {
   SSL_CTX_set_app_data(context, const_cast<Policy*>(&policy));
   SSL_CTX_set_msg_callback(context, on_message);
-  SSL_CTX_set_client_hello_cb(context, quic ? client_hello_callback<true> : client_hello_callback<false>,
-                              nullptr);
+  SSL_CTX_set_client_hello_cb(
+      context, quic ? client_hello_callback<true> : client_hello_callback<false>, nullptr);
   SSL_CTX_set_cert_cb(context, on_certificate, nullptr);
   SSL_CTX_set_alpn_select_cb(context, on_alpn, nullptr);
   SSL_CTX_set_tlsext_ticket_key_evp_cb(context, on_ticket);

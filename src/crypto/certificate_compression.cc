@@ -17,8 +17,8 @@ constexpr Named kEncodings[] = {{"zlib", CertificateEncoding::zlib},
                                 {"brotli", CertificateEncoding::brotli},
                                 {"zstd", CertificateEncoding::zstd}};
 
-// The levels at which a chain takes well under a millisecond; brotli's slowest two take 3 ms and save
-// one percent more. With a window above 16 bits brotli sets up tables of megabytes: 30 ms.
+// The levels at which a chain takes well under a millisecond; brotli's slowest two take 3 ms and
+// save one percent more. With a window above 16 bits brotli sets up tables of megabytes: 30 ms.
 constexpr int kBrotliQuality = 9;
 constexpr int kBrotliWindow = 16;
 constexpr int kZstdLevel = 19;

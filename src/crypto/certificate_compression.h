@@ -1,5 +1,5 @@
-// Certificate compression (RFC 8879): the certificate message compressed once and kept, in the forms
-// that clients ask for.
+// Certificate compression (RFC 8879): the certificate message compressed once and kept, in the
+// forms that clients ask for.
 #pragma once
 
 #include <array>

@@ -25,9 +25,10 @@ struct CompressionCounters {
                 "Bytes of certificates that compression kept off the wire"};
   CompressionCounters() {
     for (size_t i = 0; i < 3; ++i) {
-      sent[i] = Counter("pqedge_tls_compressed_certificates_total",
-                        "Handshakes in which the certificate was sent compressed",
-                        {{"algorithm", std::string(name(static_cast<CertificateEncoding>(i + 1)))}});
+      sent[i] =
+          Counter("pqedge_tls_compressed_certificates_total",
+                  "Handshakes in which the certificate was sent compressed",
+                  {{"algorithm", std::string(name(static_cast<CertificateEncoding>(i + 1)))}});
     }
   }
 };
@@ -91,8 +92,7 @@ bool has_timestamps(const TlsSettings& settings) {
 }
 
 bool knows_brotli(const TlsSettings& settings) {
-  return std::ranges::contains(settings.certificate_compression,
-                               name(CertificateEncoding::brotli));
+  return std::ranges::contains(settings.certificate_compression, name(CertificateEncoding::brotli));
 }
 
 bool set_encodings(SSL_CTX* context, const TlsSettings& settings) {
@@ -140,11 +140,10 @@ Result<void> install_certificate_extras(SSL_CTX* context, const TlsSettings& set
   if (settings.ocsp.stapling) SSL_CTX_set_tlsext_status_cb(context, on_status);
   bool ok = set_encodings(context, settings);
   if (has_timestamps(settings)) {
-    ok = ok && SSL_CTX_add_custom_ext(context, TLSEXT_TYPE_signed_certificate_timestamp,
-                                      SSL_EXT_CLIENT_HELLO | SSL_EXT_TLS1_2_SERVER_HELLO |
-                                          SSL_EXT_TLS1_3_CERTIFICATE,
-                                      on_timestamps, nullptr, nullptr, on_timestamps_asked,
-                                      nullptr) == 1;
+    ok = ok && SSL_CTX_add_custom_ext(
+                   context, TLSEXT_TYPE_signed_certificate_timestamp,
+                   SSL_EXT_CLIENT_HELLO | SSL_EXT_TLS1_2_SERVER_HELLO | SSL_EXT_TLS1_3_CERTIFICATE,
+                   on_timestamps, nullptr, nullptr, on_timestamps_asked, nullptr) == 1;
   }
   if (ok) return {};
   return fail("tls: certificate compression or timestamps cannot be set up: {}",

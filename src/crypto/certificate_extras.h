@@ -9,8 +9,8 @@
 
 namespace pqedge::crypto {
 
-// Installs what OpenSSL calls for the OCSP response and the timestamps, and what the settings say of
-// compression.
+// Installs what OpenSSL calls for the OCSP response and the timestamps, and what the settings say
+// of compression.
 Result<void> install_certificate_extras(SSL_CTX* context, const TlsSettings& settings);
 
 // At the start of a handshake, in the ClientHello callback, once the hello was accepted.

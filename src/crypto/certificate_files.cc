@@ -21,9 +21,10 @@ constexpr off_t kMaxFile = 4 * 1024 * 1024;  // an SLH-DSA chain takes some 200 
 Result<void> check_mode(const std::string& path, mode_t mode,
                         const CertificateStore::LoadOptions& options) {
   if (options.strict_keys && (mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return fail("{}: the private key's mode is {:04o}, and tls.strict_key_files allows its owner "
-                "alone; chmod 600 it",
-                path, mode & 07777);
+    return fail(
+        "{}: the private key's mode is {:04o}, and tls.strict_key_files allows its owner "
+        "alone; chmod 600 it",
+        path, mode & 07777);
   }
   if (options.warn && (mode & S_IROTH) != 0) {
     log::warning("tls", "{}: the private key can be read by everyone; chmod 600 it", path);

@@ -22,8 +22,8 @@ struct CertificateFiles {
 // What one [[certificate]] stands for: its two files, or the pairs in its directory and one level
 // below it: NAME.crt, NAME.cer or NAME.pem with NAME.key beside it, fullchain.pem with privkey.pem
 // (certbot), tls.crt with tls.key (Kubernetes), or one NAME.pem that holds both. Names that begin
-// with a dot are left out. Sorted by name. An error: the directory cannot be read, or holds more than
-// kMaxPairs.
+// with a dot are left out. Sorted by name. An error: the directory cannot be read, or holds more
+// than kMaxPairs.
 inline constexpr size_t kMaxPairs = 10'000;
 Result<std::vector<CertificateFiles>> list_certificate_files(const CertificateSettings& settings);
 

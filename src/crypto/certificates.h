@@ -45,9 +45,9 @@ class CertificateStore {
     bool avoid_slow = false;  // no signature that takes long, if there is another
   };
   // The certificate for a host: of those for its exact name, else its wildcard (one label, RFC 6125
-  // 6.4.3), else the default's names, the strongest that the client can verify, key and chain. Where
-  // it can verify none whole: one whose key it can (RFC 8446 4.4.2.2), else the first. Null only in
-  // an empty store.
+  // 6.4.3), else the default's names, the strongest that the client can verify, key and chain.
+  // Where it can verify none whole: one whose key it can (RFC 8446 4.4.2.2), else the first. Null
+  // only in an empty store.
   virtual const CertificateRef& choose(const Query& query) const = 0;
   // The first for a host, whatever the client can verify.
   virtual const CertificateRef& find(std::string_view host) const = 0;

@@ -38,10 +38,10 @@ struct Certificate {
   std::string id;                  // unique in the keeper: "file:...", "acme:..."
   FileStamp chain_stamp;           // of the files, before they were read
   FileStamp key_stamp;
-  int64_t not_before = 0;          // Unix seconds
-  int64_t not_after = 0;           // Unix seconds
-  bool is_default = false;         // served when no name matches
-  bool is_challenge = false;       // of tls-alpn-01: for ALPN "acme-tls/1" alone
+  int64_t not_before = 0;     // Unix seconds
+  int64_t not_after = 0;      // Unix seconds
+  bool is_default = false;    // served when no name matches
+  bool is_challenge = false;  // of tls-alpn-01: for ALPN "acme-tls/1" alone
 
   // How it ranks among others for the same name, higher first (certificate_rank.cc), and what a
   // client must list to verify it.

@@ -84,14 +84,11 @@ struct Verification {
 
 Verification verification(ClientAuth mode) {
   switch (mode) {
-    case ClientAuth::off:
-      break;
-    case ClientAuth::optional:
-      return {SSL_VERIFY_PEER, verify_strictly};
+    case ClientAuth::off: break;
+    case ClientAuth::optional: return {SSL_VERIFY_PEER, verify_strictly};
     case ClientAuth::required:
       return {SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, verify_strictly};
-    case ClientAuth::request_any:
-      return {SSL_VERIFY_PEER, verify_any};
+    case ClientAuth::request_any: return {SSL_VERIFY_PEER, verify_any};
   }
   return {SSL_VERIFY_NONE, nullptr};
 }
@@ -110,8 +107,8 @@ std::string digest_of(const ClientAuthSettings& s, std::string_view authorities,
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned size = 0;
   if (context == nullptr || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) return {};
-  add_to_digest(context.get(), std::format("{} {} {}", static_cast<int>(s.mode), s.depth,
-                                           s.crl_files.size()));
+  add_to_digest(context.get(),
+                std::format("{} {} {}", static_cast<int>(s.mode), s.depth, s.crl_files.size()));
   add_to_digest(context.get(), authorities);
   for (const std::string& list : lists) add_to_digest(context.get(), list);
   EVP_DigestFinal_ex(context.get(), reinterpret_cast<uint8_t*>(digest.data()), &size);

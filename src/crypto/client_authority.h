@@ -21,8 +21,8 @@ using X509StorePtr = std::unique_ptr<X509_STORE, FreeWith<X509_STORE_free>>;
 // shared by all workers.
 class ClientAuthority {
  public:
-  // Null where `settings` do not ask. Errors name the file. `warn`: in the log, of a revocation list
-  // that has expired (all certificates of its issuer are refused then).
+  // Null where `settings` do not ask. Errors name the file. `warn`: in the log, of a revocation
+  // list that has expired (all certificates of its issuer are refused then).
   static Result<std::shared_ptr<const ClientAuthority>> load(const ClientAuthSettings& settings,
                                                              bool warn = true);
   ~ClientAuthority();
@@ -46,8 +46,8 @@ class ClientAuthority {
   std::string digest_;
 };
 
-// What the policy's files, and settings that only make sense together, have wrong with them. Keys are
-// "tls.client_...".
+// What the policy's files, and settings that only make sense together, have wrong with them. Keys
+// are "tls.client_...".
 Problems validate_client_auth(const ClientAuthSettings& settings);
 // Of the files: keys "tls.client_ca", "tls.client_crls[N]".
 Problems check_client_auth_files(const ClientAuthSettings& settings);

@@ -98,16 +98,11 @@ struct Named {
 
 Named read_name(const GENERAL_NAME* general) {
   switch (general->type) {
-    case GEN_DNS:
-      return {"DNS", to_lower(text_of(general->d.dNSName))};
-    case GEN_EMAIL:
-      return {"email", std::string(text_of(general->d.rfc822Name))};
-    case GEN_URI:
-      return {"URI", std::string(text_of(general->d.uniformResourceIdentifier))};
-    case GEN_IPADD:
-      return {"IP", address_text(general->d.iPAddress)};
-    default:
-      return {};
+    case GEN_DNS: return {"DNS", to_lower(text_of(general->d.dNSName))};
+    case GEN_EMAIL: return {"email", std::string(text_of(general->d.rfc822Name))};
+    case GEN_URI: return {"URI", std::string(text_of(general->d.uniformResourceIdentifier))};
+    case GEN_IPADD: return {"IP", address_text(general->d.iPAddress)};
+    default: return {};
   }
 }
 
@@ -164,43 +159,28 @@ std::shared_ptr<const net::ClientCertificate> read_client_certificate(const SSL*
 
 std::string_view verify_failure(int error) {
   switch (error) {
-    case X509_V_OK:
-      return {};
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-      return "expired";
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-      return "not yet valid";
-    case X509_V_ERR_CERT_REVOKED:
-      return "revoked";
-    case X509_V_ERR_CRL_HAS_EXPIRED:
-      return "the revocation list has expired";
-    case X509_V_ERR_CRL_NOT_YET_VALID:
-      return "the revocation list is not yet valid";
-    case X509_V_ERR_UNABLE_TO_GET_CRL:
-      return "no revocation list of its issuer";
+    case X509_V_OK: return {};
+    case X509_V_ERR_CERT_HAS_EXPIRED: return "expired";
+    case X509_V_ERR_CERT_NOT_YET_VALID: return "not yet valid";
+    case X509_V_ERR_CERT_REVOKED: return "revoked";
+    case X509_V_ERR_CRL_HAS_EXPIRED: return "the revocation list has expired";
+    case X509_V_ERR_CRL_NOT_YET_VALID: return "the revocation list is not yet valid";
+    case X509_V_ERR_UNABLE_TO_GET_CRL: return "no revocation list of its issuer";
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-      return "unknown authority";
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE: return "unknown authority";
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-      return "self-signed";
-    case X509_V_ERR_CERT_CHAIN_TOO_LONG:
-      return "chain too long";
-    case X509_V_ERR_INVALID_PURPOSE:
-      return "not for this purpose";
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return "self-signed";
+    case X509_V_ERR_CERT_CHAIN_TOO_LONG: return "chain too long";
+    case X509_V_ERR_INVALID_PURPOSE: return "not for this purpose";
     case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return "name mismatch";
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: return "name mismatch";
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-    case X509_V_ERR_CRL_SIGNATURE_FAILURE:
-      return "bad signature";
+    case X509_V_ERR_CRL_SIGNATURE_FAILURE: return "bad signature";
     case X509_V_ERR_EE_KEY_TOO_SMALL:
     case X509_V_ERR_CA_KEY_TOO_SMALL:
-    case X509_V_ERR_CA_MD_TOO_WEAK:
-      return "key or digest too weak";
-    default:
-      return "not valid";
+    case X509_V_ERR_CA_MD_TOO_WEAK: return "key or digest too weak";
+    default: return "not valid";
   }
 }
 

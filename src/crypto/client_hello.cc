@@ -132,30 +132,20 @@ Step read_point_formats(Bytes body, Bytes& into) {
 
 Step read_extension(const Extension& e, ClientHello& hello) {
   switch (e.type) {
-    case extension::kServerName:
-      return read_server_name(e.body, hello);
-    case extension::kAlpn:
-      return read_alpn(e.body, hello);
-    case extension::kKeyShare:
-      return read_key_shares(e.body, hello);
-    case extension::kSupportedGroups:
-      return read_list16(e.body, hello.supported_groups);
-    case extension::kSignatureAlgorithms:
-      return read_list16(e.body, hello.signature_algorithms);
+    case extension::kServerName: return read_server_name(e.body, hello);
+    case extension::kAlpn: return read_alpn(e.body, hello);
+    case extension::kKeyShare: return read_key_shares(e.body, hello);
+    case extension::kSupportedGroups: return read_list16(e.body, hello.supported_groups);
+    case extension::kSignatureAlgorithms: return read_list16(e.body, hello.signature_algorithms);
     case extension::kSignatureAlgorithmsCert:
       return read_list16(e.body, hello.signature_algorithms_cert);
-    case extension::kSupportedVersions:
-      return read_versions(e.body, hello.supported_versions);
-    case extension::kEcPointFormats:
-      return read_point_formats(e.body, hello.ec_point_formats);
-    case extension::kPreSharedKey:
-      hello.has_pre_shared_key = true;
-      return {};
+    case extension::kSupportedVersions: return read_versions(e.body, hello.supported_versions);
+    case extension::kEcPointFormats: return read_point_formats(e.body, hello.ec_point_formats);
+    case extension::kPreSharedKey: hello.has_pre_shared_key = true; return {};
     case extension::kEarlyData:
       hello.has_early_data = true;
       return e.body.empty() ? Step{} : std::unexpected(Fault::trailing_bytes);
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -204,22 +194,14 @@ KeyShare KeyShare::take(Bytes& rest) {
 
 std::string_view name(HelloFault fault) {
   switch (fault) {
-    case Fault::not_client_hello:
-      return "not a ClientHello of that length";
-    case Fault::truncated:
-      return "a field runs past the end";
-    case Fault::trailing_bytes:
-      return "bytes after the last field";
-    case Fault::bad_length:
-      return "a field of a length that its definition forbids";
-    case Fault::duplicate_extension:
-      return "an extension comes twice";
-    case Fault::too_many_extensions:
-      return "too many extensions";
-    case Fault::psk_not_last:
-      return "pre_shared_key is not the last extension";
-    case Fault::bad_server_name_list:
-      return "the server_name list is not one host name";
+    case Fault::not_client_hello: return "not a ClientHello of that length";
+    case Fault::truncated: return "a field runs past the end";
+    case Fault::trailing_bytes: return "bytes after the last field";
+    case Fault::bad_length: return "a field of a length that its definition forbids";
+    case Fault::duplicate_extension: return "an extension comes twice";
+    case Fault::too_many_extensions: return "too many extensions";
+    case Fault::psk_not_last: return "pre_shared_key is not the last extension";
+    case Fault::bad_server_name_list: return "the server_name list is not one host name";
   }
   return "unknown fault";
 }

@@ -96,8 +96,8 @@ Result<void> Contexts::build() {
 }
 
 // Only the default that a context holds is looked at by OpenSSL itself: it follows where it has the
-// same kind of key, and so takes its predecessor's place. Where it cannot, on_certificate() puts the
-// right one on each SSL.
+// same kind of key, and so takes its predecessor's place. Where it cannot, on_certificate() puts
+// the right one on each SSL.
 void Contexts::set_certificates(std::shared_ptr<const CertificateStore> store) {
   const CertificateRef& now = store->find({});
   const CertificateRef& before = policy_.store->find({});

@@ -65,12 +65,9 @@ EarlyDataVerdict judge(SSL* ssl, const SessionState& state, const Policy& policy
     return EarlyDataVerdict::changed;
   }
   switch (replays(policy).use(state.ticket_id)) {
-    case ReplayStore::Verdict::fresh:
-      return EarlyDataVerdict::accepted;
-    case ReplayStore::Verdict::used:
-      return EarlyDataVerdict::replayed;
-    case ReplayStore::Verdict::full:
-      break;
+    case ReplayStore::Verdict::fresh: return EarlyDataVerdict::accepted;
+    case ReplayStore::Verdict::used: return EarlyDataVerdict::replayed;
+    case ReplayStore::Verdict::full: break;
   }
   return EarlyDataVerdict::full;
 }

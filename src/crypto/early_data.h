@@ -24,13 +24,13 @@ inline constexpr size_t kMaxTicketData = 1 + sizeof(EarlyDataMark) + kKemCiphert
 // Sets a context up for it, or not, as the policy says.
 bool set_early_data(SSL_CTX* context, const Policy& policy, bool quic);
 
-// SSL_CTX_set_allow_early_data_cb: called for a hello with early data whose ticket was opened, whose
-// binder is right, which names the same host and protocol as the session, and whose ticket age fits
-// within ten seconds. Counts what it says.
+// SSL_CTX_set_allow_early_data_cb: called for a hello with early data whose ticket was opened,
+// whose binder is right, which names the same host and protocol as the session, and whose ticket
+// age fits within ten seconds. Counts what it says.
 int on_early_data(SSL* ssl, void*);
 
-// SSL_do_handshake() for what never calls SSL_read_early_data(): on QUIC, with early data allowed and
-// none accepted, OpenSSL says once that it is done before the client's Finished has come.
+// SSL_do_handshake() for what never calls SSL_read_early_data(): on QUIC, with early data allowed
+// and none accepted, OpenSSL says once that it is done before the client's Finished has come.
 int do_handshake(SSL* ssl);
 
 // Once the handshake has completed: into `facts` whether early data was accepted or refused; counts

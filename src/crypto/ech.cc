@@ -98,9 +98,10 @@ bool read_keys(const EchSettings& settings, bool strict, Keys& keys, Tell proble
     }
     keys.texts.push_back(std::move(*text));
     if (const auto [first, added] = ids.emplace(id, i); !added) {
-      problem(i, std::format("{} has the configuration ID {} of {}: of a hello with it nobody could "
-                             "tell which key opens it; make a new key",
-                             settings.key_files[i], id, settings.key_files[first->second]));
+      problem(i,
+              std::format("{} has the configuration ID {} of {}: of a hello with it nobody could "
+                          "tell which key opens it; make a new key",
+                          settings.key_files[i], id, settings.key_files[first->second]));
       good = false;
     }
   }
@@ -140,7 +141,8 @@ Problems validate(const EchSettings& settings) {
   Problems problems;
   if (settings.key_files.empty() && settings.public_name.empty()) return problems;
   if (settings.key_files.empty()) {
-    problems.push_back({.key = "tls.ech.keys", .what = "is empty",
+    problems.push_back({.key = "tls.ech.keys",
+                        .what = "is empty",
                         .hint = "`pqedge ech-keys generate` makes a key"});
   }
   if (settings.key_files.size() > kMaxKeyFiles) {
@@ -179,9 +181,9 @@ Result<void> install_ech(SSL_CTX* context, const EchSettings& settings, bool str
   for (size_t i = 0; taken && i < keys.texts.size(); ++i) {
     // RFC 9849 7.1: retry_configs are what a client should use from now on, so the newest alone.
     const BioPtr in(BIO_new_mem_buf(keys.texts[i].data(), static_cast<int>(keys.texts[i].size())));
-    taken = in != nullptr && OSSL_ECHSTORE_read_pem(store.get(), in.get(),
-                                                    i == 0 ? OSSL_ECH_FOR_RETRY
-                                                           : OSSL_ECH_NO_RETRY) == 1;
+    taken = in != nullptr &&
+            OSSL_ECHSTORE_read_pem(store.get(), in.get(),
+                                   i == 0 ? OSSL_ECH_FOR_RETRY : OSSL_ECH_NO_RETRY) == 1;
   }
   if (!taken || SSL_CTX_set1_echstore(context, store.get()) != 1) {
     return fail("tls.ech.keys: OpenSSL does not take the keys: {}", take_openssl_error());
@@ -201,10 +203,8 @@ net::EchUse ech_use(SSL* ssl) {
     case SSL_ECH_STATUS_BAD_NAME:  // speaks of a client's certificate, which is not there yet
       return net::EchUse::accepted;
     case SSL_ECH_STATUS_GREASE:
-    case SSL_ECH_STATUS_GREASE_ECH:
-      return net::EchUse::refused;
-    default:
-      return net::EchUse::none;
+    case SSL_ECH_STATUS_GREASE_ECH: return net::EchUse::refused;
+    default: return net::EchUse::none;
   }
 }
 

@@ -1,5 +1,6 @@
-// Encrypted Client Hello for servers (RFC 9849): where OpenSSL has it (4.0 and later). ech.cc is the
-// code, ech_absent.cc stands for it in a build against an older one; each is empty in the other.
+// Encrypted Client Hello for servers (RFC 9849): where OpenSSL has it (4.0 and later). ech.cc is
+// the code, ech_absent.cc stands for it in a build against an older one; each is empty in the
+// other.
 #pragma once
 
 #include <openssl/opensslv.h>

@@ -251,8 +251,8 @@ std::string zone_line(const HttpsRecord& record) {
   if (record.port != 443) owner = std::format("_{}._https.{}", record.port, owner);  // RFC 9460 2.3
   std::string line = std::format("{} {} IN HTTPS 1 ", owner, record.ttl);
   // "." is the owner's name, which is not the host's where a port is in it.
-  line += record.port == 443 ? std::string(".")
-                             : record.host + (record.host.ends_with('.') ? "" : ".");
+  line +=
+      record.port == 443 ? std::string(".") : record.host + (record.host.ends_with('.') ? "" : ".");
   if (!record.alpn.empty()) {
     std::string names;
     for (const std::string& name : record.alpn) names += (names.empty() ? "" : ",") + name;

@@ -12,9 +12,9 @@
 
 namespace pqedge::crypto {
 
-inline constexpr uint16_t kEchVersion = 0xfe0d;        // RFC 9849 4
-inline constexpr uint16_t kEchKemX25519 = 0x0020;      // DHKEM(X25519, HKDF-SHA256), RFC 9180 7.1
-inline constexpr size_t kMaxEchConfigList = 1500;      // what OpenSSL takes of one
+inline constexpr uint16_t kEchVersion = 0xfe0d;    // RFC 9849 4
+inline constexpr uint16_t kEchKemX25519 = 0x0020;  // DHKEM(X25519, HKDF-SHA256), RFC 9180 7.1
+inline constexpr size_t kMaxEchConfigList = 1500;  // what OpenSSL takes of one
 inline constexpr std::string_view kEchPemName = "ECHCONFIG";
 
 struct EchConfig {

@@ -76,8 +76,8 @@ HandshakeCounters::HandshakeCounters() {
 
 void HandshakeCounters::add_carrier(size_t carrier, const std::string& name) {
   const counters::Label transport{"transport", name};
-  resumed[carrier] = Counter("pqedge_tls_resumptions_total",
-                             "TLS handshakes that resumed a session", {transport});
+  resumed[carrier] =
+      Counter("pqedge_tls_resumptions_total", "TLS handshakes that resumed a session", {transport});
   early_data[carrier] = Counter("pqedge_tls_early_data_handshakes_total",
                                 "TLS handshakes whose early data was accepted", {transport});
   retried[carrier] = Counter("pqedge_tls_hello_retries_total",
@@ -188,8 +188,8 @@ void note_handshake(const SSL* ssl, const net::ConnectionFacts& facts) {
   (facts.offered_post_quantum ? handshake_counters.downgraded : handshake_counters.classical_only)
       .add();
   const HostPolicy* policy = host_policy_of(ssl);
-  if (policy == nullptr || classical_action(policy->settings, facts.offered_post_quantum) !=
-                               ClassicalAction::log) {
+  if (policy == nullptr ||
+      classical_action(policy->settings, facts.offered_post_quantum) != ClassicalAction::log) {
     return;
   }
   log::info("tls", "{}: {} with {}: the client {}", facts.peer.ip(), facts.tls_version, facts.group,

@@ -19,8 +19,8 @@ std::string find_fast_provider();
 Result<std::string> load_fast_provider(const std::string& path);
 
 // Compares what it computes with published values (NIST's ACVP for ML-KEM, RFC 7748 for X25519),
-// and both halves of each key exchange with OpenSSL's. Error: the first difference; then it must not be
-// used.
+// and both halves of each key exchange with OpenSSL's. Error: the first difference; then it must
+// not be used.
 Result<void> check_fast_provider();
 
 }  // namespace pqedge::crypto

@@ -117,11 +117,10 @@ struct Encapsulated {
 std::optional<Encapsulated> encapsulate(const KeyPtr& key, const char* properties, Octets random) {
   const ContextPtr context(
       key == nullptr ? nullptr : EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), properties));
-  OSSL_PARAM params[] = {
-      random.empty()
-          ? OSSL_PARAM_construct_end()
-          : OSSL_PARAM_construct_octet_string(OSSL_KEM_PARAM_IKME, random.data(), random.size()),
-      OSSL_PARAM_construct_end()};
+  OSSL_PARAM params[] = {random.empty() ? OSSL_PARAM_construct_end()
+                                        : OSSL_PARAM_construct_octet_string(
+                                              OSSL_KEM_PARAM_IKME, random.data(), random.size()),
+                         OSSL_PARAM_construct_end()};
   size_t ciphertext = 0;
   size_t secret = 0;
   if (context == nullptr || EVP_PKEY_encapsulate_init(context.get(), params) != 1 ||

@@ -151,9 +151,10 @@ Result<FipsModule> load_fips(const std::string& module_config) {
   // Neither is unloaded: what was fetched from them lives as long as the process.
   OSSL_PROVIDER* fips = OSSL_PROVIDER_load_ex(nullptr, "fips", parameters->data());
   if (fips == nullptr) {
-    return fail("crypto.fips: OpenSSL's FIPS provider does not start: {}; is it installed (package "
-                "openssl-provider-fips), and is {} of this very module? {}",
-                take_openssl_error(), module_config, how_to_make(module_config));
+    return fail(
+        "crypto.fips: OpenSSL's FIPS provider does not start: {}; is it installed (package "
+        "openssl-provider-fips), and is {} of this very module? {}",
+        take_openssl_error(), module_config, how_to_make(module_config));
   }
   if (OSSL_PROVIDER_load(nullptr, "base") == nullptr ||
       EVP_default_properties_enable_fips(nullptr, 1) != 1) {

@@ -47,7 +47,8 @@ constexpr KindText kKinds[] = {
     {"no_shared_signature", "the client can verify no signature that the certificate's key makes"},
     {"no_application_protocol", "no application protocol (ALPN) in common"},
     {"bad_server_name", "the server name (SNI) is not a host name, or changed after a retry"},
-    {"classical", "the client offers no post-quantum group that is served, and the policy refuses it"},
+    {"classical",
+     "the client offers no post-quantum group that is served, and the policy refuses it"},
     {"no_client_certificate", "the client showed no certificate, which the policy requires"},
     {"bad_client_certificate", "the client's certificate is not accepted"},
     {"bad_hello", "the ClientHello is malformed"},
@@ -103,19 +104,14 @@ constexpr ReasonKind kReasons[] = {
 
 Kind kind_of_verdict(HelloVerdict verdict) {
   switch (verdict) {
-    case HelloVerdict::malformed:
-      return Kind::bad_hello;
+    case HelloVerdict::malformed: return Kind::bad_hello;
     case HelloVerdict::bad_server_name:
-    case HelloVerdict::changed:
-      return Kind::server_name;
-    case HelloVerdict::no_protocol:
-      return Kind::protocol;
-    case HelloVerdict::classical:
-      return Kind::classical;
+    case HelloVerdict::changed: return Kind::server_name;
+    case HelloVerdict::no_protocol: return Kind::protocol;
+    case HelloVerdict::classical: return Kind::classical;
     case HelloVerdict::none:
     case HelloVerdict::accepted:
-    case HelloVerdict::policy_failed:
-      break;
+    case HelloVerdict::policy_failed: break;
   }
   return Kind::other;
 }

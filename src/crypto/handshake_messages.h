@@ -38,10 +38,10 @@ struct ServerHello {
 Result<ServerHello> parse_server_hello(Bytes message);
 
 struct ClientHelloFacts {
-  size_t size = 0;                                    // with the header
-  std::vector<std::pair<uint16_t, size_t>> shares;    // group and key bytes, in order; no GREASE
-  size_t padding = 0;                                 // the padding extension's body (RFC 7685)
-  std::vector<uint16_t> groups;                       // supported_groups, no GREASE
+  size_t size = 0;                                  // with the header
+  std::vector<std::pair<uint16_t, size_t>> shares;  // group and key bytes, in order; no GREASE
+  size_t padding = 0;                               // the padding extension's body (RFC 7685)
+  std::vector<uint16_t> groups;                     // supported_groups, no GREASE
 };
 Result<ClientHelloFacts> read_client_hello(Bytes message);
 

@@ -1,5 +1,5 @@
-// A handshake may pause in the certificate callback: while a certificate is fetched for its name, or
-// while its slow signature is made by another thread. The worker goes on with other connections.
+// A handshake may pause in the certificate callback: while a certificate is fetched for its name,
+// or while its slow signature is made by another thread. The worker goes on with other connections.
 //
 // The certificate callback returns -1; SSL_do_handshake() then says SSL_ERROR_WANT_X509_LOOKUP, on
 // TCP and over ngtcp2. Resumed, OpenSSL calls the certificate callback again.

@@ -1,10 +1,10 @@
 // One step of a handshake, taken by a signing thread: from the certificate callback, past the slow
 // signature, to the end of the server's flight.
 //
-// TLS 1.3 signs the transcript up to and with the certificate (RFC 8446 4.4.3), which is complete only
-// within that step, and OpenSSL's signature cannot be left and taken up again. So the SSL itself goes
-// to the thread and comes back, by message; the worker does not touch it meanwhile. With it goes all
-// that its callbacks reach: a copy of the SessionState and of the facts.
+// TLS 1.3 signs the transcript up to and with the certificate (RFC 8446 4.4.3), which is complete
+// only within that step, and OpenSSL's signature cannot be left and taken up again. So the SSL
+// itself goes to the thread and comes back, by message; the worker does not touch it meanwhile.
+// With it goes all that its callbacks reach: a copy of the SessionState and of the facts.
 #pragma once
 
 #include <memory>

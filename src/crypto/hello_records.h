@@ -19,9 +19,9 @@ class HelloRecords {
 
   enum class State : uint8_t {
     more,
-    whole,     // message() has it
-    not_tls,   // it does not begin with a handshake record
-    broken,    // records that TLS forbids, or another message than a ClientHello
+    whole,    // message() has it
+    not_tls,  // it does not begin with a handshake record
+    broken,   // records that TLS forbids, or another message than a ClientHello
     too_long,
   };
   // `all`: every byte that came so far, the known ones again and in the same place. Looks only at

@@ -79,8 +79,8 @@ const char* suites(const PolicyLists& lists) {
   return lists.ciphers.empty() ? OSSL_default_ciphersuites() : lists.ciphers.c_str();
 }
 
-// A client that showed a certificate is asked for it again with each handshake, and its chain, dates
-// and revocation are looked at anew: under such a policy nothing is resumed.
+// A client that showed a certificate is asked for it again with each handshake, and its chain,
+// dates and revocation are looked at anew: under such a policy nothing is resumed.
 bool set_tickets(SSL* ssl, const HostPolicy& policy) {
   if (policy.tickets()) {
     SSL_clear_options(ssl, SSL_OP_NO_TICKET);

@@ -1,5 +1,5 @@
-// TLS policies by host name: what a handshake is held to, found by SNI, and what a request is held to,
-// found by its authority.
+// TLS policies by host name: what a handshake is held to, found by SNI, and what a request is held
+// to, found by its authority.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -21,9 +21,9 @@
 
 namespace pqedge::crypto {
 
-// Session tickets after a full handshake, where there are any. One: a client of HTTP/2 or 3 opens one
-// connection and gets a new ticket with each resumption; a second would cost every full handshake
-// another sealing and 250 bytes.
+// Session tickets after a full handshake, where there are any. One: a client of HTTP/2 or 3 opens
+// one connection and gets a new ticket with each resumption; a second would cost every full
+// handshake another sealing and 250 bytes.
 inline constexpr size_t kTickets = 1;
 
 // One policy made ready. Immutable.
@@ -31,8 +31,8 @@ struct HostPolicy {
   std::string name;  // of [[tls_policy]]; "default"
   TlsSettings settings;
   PolicyLists lists;
-  std::vector<uint16_t> post_quantum_groups;        // of the settings, as code points
-  SchemeSet signature_schemes = ~SchemeSet{0};      // what handshakes may be signed with
+  std::vector<uint16_t> post_quantum_groups;         // of the settings, as code points
+  SchemeSet signature_schemes = ~SchemeSet{0};       // what handshakes may be signed with
   std::shared_ptr<const ClientAuthority> authority;  // null: clients are not asked
 
   // Of all that a client is held to, files' contents included, not of the name or the hosts: two
@@ -51,8 +51,8 @@ class PolicySet {
   static Result<std::shared_ptr<const PolicySet>> load(
       const TlsSettings& base, const std::vector<HostPolicySettings>& by_host);
 
-  // `host` in lower case without a trailing dot, or empty. An exact name, else the longest wildcard,
-  // else the default policy.
+  // `host` in lower case without a trailing dot, or empty. An exact name, else the longest
+  // wildcard, else the default policy.
   const HostPolicy& find(std::string_view host) const;
   const HostPolicy& base() const { return *policies_.front(); }
   const std::vector<std::shared_ptr<const HostPolicy>>& all() const { return policies_; }
@@ -82,7 +82,8 @@ bool apply_policy(SSL* ssl, const HostPolicy& policy, bool quic);
 // And on a context, as the policy of whoever has no other.
 bool apply_policy(SSL_CTX* context, const HostPolicy& policy, bool quic);
 
-// The policy that holds for `ssl`: that of its hello's host, or its context's. Null for a foreign SSL.
+// The policy that holds for `ssl`: that of its hello's host, or its context's. Null for a foreign
+// SSL.
 const HostPolicy* host_policy_of(const SSL* ssl);
 
 }  // namespace pqedge::crypto

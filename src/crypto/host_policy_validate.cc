@@ -73,8 +73,8 @@ Problems validate(const std::vector<HostPolicySettings>& policies) {
       check_host(policy.hosts[h], key, out);
       const auto [first, added] = hosts.try_emplace(to_lower(policy.hosts[h]), key);
       if (!added) {
-        out.push_back({key, in_quotes(policy.hosts[h]) + " has a policy already", "",
-                       first->second});
+        out.push_back(
+            {key, in_quotes(policy.hosts[h]) + " has a policy already", "", first->second});
       }
     }
     const Problems own = moved_to(validate_policy(policy.tls), i);

@@ -20,10 +20,11 @@ KernelTls kernel_tls() {
 }
 
 std::string describe(const KernelTls& found) {
-  return std::format("kernel TLS is not used: records are sealed in the process (library: {}, "
-                     "kernel: {})",
-                     found.library ? "could" : "built without",
-                     found.kernel ? "could" : "no tls module is loaded");
+  return std::format(
+      "kernel TLS is not used: records are sealed in the process (library: {}, "
+      "kernel: {})",
+      found.library ? "could" : "built without",
+      found.kernel ? "could" : "no tls module is loaded");
 }
 
 }  // namespace pqedge::crypto

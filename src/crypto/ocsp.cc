@@ -101,8 +101,7 @@ Result<std::string> make_ocsp_request(X509* leaf, X509* issuer) {
   // SHA-1 names the issuer, it protects nothing; responders know no other for certain (RFC 5019
   // 2.1.1).
   OCSP_CERTID* id = OCSP_cert_to_id(EVP_sha1(), leaf, issuer);
-  if (request == nullptr || id == nullptr ||
-      OCSP_request_add0_id(request.get(), id) == nullptr) {
+  if (request == nullptr || id == nullptr || OCSP_request_add0_id(request.get(), id) == nullptr) {
     OCSP_CERTID_free(id);
     return fail("the OCSP request cannot be made: {}", take_openssl_error());
   }

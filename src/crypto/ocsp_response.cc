@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-
 #include "crypto/certificates_internal.h"
 #include "crypto/ocsp.h"
 
@@ -82,8 +81,7 @@ OcspStatus status_from(int status) {
 std::string timestamps_of(OCSP_SINGLERESP* single) {
   const int place = OCSP_SINGLERESP_get_ext_by_NID(single, NID_ct_cert_scts, -1);
   if (place < 0) return {};
-  const ASN1_OCTET_STRING* value =
-      X509_EXTENSION_get_data(OCSP_SINGLERESP_get_ext(single, place));
+  const ASN1_OCTET_STRING* value = X509_EXTENSION_get_data(OCSP_SINGLERESP_get_ext(single, place));
   const unsigned char* at = ASN1_STRING_get0_data(value);
   const OctetsPtr list(d2i_ASN1_OCTET_STRING(nullptr, &at, ASN1_STRING_length(value)));
   if (list == nullptr) return {};
@@ -97,11 +95,11 @@ Result<OcspAnswer> read_single(OCSP_SINGLERESP* single) {
   ASN1_GENERALIZEDTIME* revoked = nullptr;
   ASN1_GENERALIZEDTIME* this_update = nullptr;
   ASN1_GENERALIZEDTIME* next_update = nullptr;
-  answer.status = status_from(
-      OCSP_single_get0_status(single, &reason, &revoked, &this_update, &next_update));
+  answer.status =
+      status_from(OCSP_single_get0_status(single, &reason, &revoked, &this_update, &next_update));
   answer.this_update = this_update == nullptr ? 0 : to_unix(this_update);
-  answer.valid_until = next_update == nullptr ? answer.this_update + kOcspDefaultLife
-                                              : to_unix(next_update);
+  answer.valid_until =
+      next_update == nullptr ? answer.this_update + kOcspDefaultLife : to_unix(next_update);
   if (answer.this_update <= 0 || answer.valid_until <= 0) {
     return fail("the response's times cannot be read");
   }

@@ -1,5 +1,6 @@
-// The certificate callback: which certificate a handshake gets, and whether it has to wait for it or
-// for its signature. Once a full handshake, twice with a HelloRetryRequest; never when one is resumed.
+// The certificate callback: which certificate a handshake gets, and whether it has to wait for it
+// or for its signature. Once a full handshake, twice with a HelloRetryRequest; never when one is
+// resumed.
 #include "base/counters.h"
 #include "crypto/callbacks.h"
 #include "crypto/certificate_extras.h"

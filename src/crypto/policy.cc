@@ -89,12 +89,13 @@ void check_groups(Problems& problems, const TlsSettings& settings) {
   for (const Group* group : *groups) {
     if (is_available(*group)) continue;
     if (fips_in_use()) {
-      problems.push_back({.key = "tls.groups",
-                          .what = std::format("\"{}\" is not in the FIPS provider, which crypto.fips "
-                                              "= true asks for",
-                                              group->name),
-                          .hint = "it has P-256, P-384, P-521, ML-KEM and its hybrids",
-                          .related = "crypto.fips"});
+      problems.push_back(
+          {.key = "tls.groups",
+           .what = std::format("\"{}\" is not in the FIPS provider, which crypto.fips "
+                               "= true asks for",
+                               group->name),
+           .hint = "it has P-256, P-384, P-521, ML-KEM and its hybrids",
+           .related = "crypto.fips"});
       continue;
     }
     problems.push_back(

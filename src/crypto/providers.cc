@@ -35,9 +35,10 @@ Result<void> start_fips(const ProviderSettings& settings) {
   if (!found) return std::unexpected(found.error());
   State& s = state();
   s.fips = true;
-  s.report.lines.push_back(std::format("FIPS: on: {} {}, its self tests passed, every algorithm is "
-                                       "fetched with fips=yes",
-                                       module->name, module->build));
+  s.report.lines.push_back(
+      std::format("FIPS: on: {} {}, its self tests passed, every algorithm is "
+                  "fetched with fips=yes",
+                  module->name, module->build));
   s.report.lines.insert(s.report.lines.end(), found->begin(), found->end());
   return {};
 }

@@ -46,9 +46,8 @@ bool read_timestamp(Bytes whole, SignedTimestamp& out) {
   out.whole = whole;
   if (!cutter.byte(out.version)) return false;
   if (out.version != kVersion1) return true;
-  if (!cutter.take(kLogId, out.log_id) || !cutter.take(8, time) ||
-      !cutter.vector(out.extensions) || !cutter.byte(out.hash) || !cutter.byte(out.algorithm) ||
-      !cutter.vector(out.signature)) {
+  if (!cutter.take(kLogId, out.log_id) || !cutter.take(8, time) || !cutter.vector(out.extensions) ||
+      !cutter.byte(out.hash) || !cutter.byte(out.algorithm) || !cutter.vector(out.signature)) {
     return false;
   }
   out.time = load_be64(time.data());
@@ -138,9 +137,7 @@ TimestampReport report_timestamps(Bytes list, TimestampSource source, X509* leaf
         report.logs.push_back(log->name);
         break;
       case TimestampVerdict::unknown_log:
-      case TimestampVerdict::unknown_version:
-        ++report.unknown;
-        break;
+      case TimestampVerdict::unknown_version: ++report.unknown; break;
       case TimestampVerdict::future:
         report.problems.push_back(std::format("timestamp {}{} is of the future", i + 1, of));
         break;

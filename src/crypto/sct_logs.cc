@@ -86,9 +86,8 @@ std::string signed_data(const SignedTimestamp& t, TimestampSource source, X509* 
   if (source == TimestampSource::certificate) {
     if (issuer == nullptr) return {};
     put(data, kPrecertEntry, 2);
-    data += sha256(der_of([&](unsigned char** out) {
-      return i2d_X509_PUBKEY(X509_get_X509_PUBKEY(issuer), out);
-    }));
+    data += sha256(der_of(
+        [&](unsigned char** out) { return i2d_X509_PUBKEY(X509_get_X509_PUBKEY(issuer), out); }));
     entry = precertificate_of(leaf);
   } else {
     put(data, kX509Entry, 2);

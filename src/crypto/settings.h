@@ -11,9 +11,10 @@
 namespace pqedge::crypto {
 
 struct CertificateSettings {
-  std::string chain_file;   // PEM: leaf first, then intermediates
-  std::string key_file;     // PEM private key, any PKCS#8 form OpenSSL reads
-  // Instead of the two: every pair of files in it, and in its directories (certificate_directory.h).
+  std::string chain_file;  // PEM: leaf first, then intermediates
+  std::string key_file;    // PEM private key, any PKCS#8 form OpenSSL reads
+  // Instead of the two: every pair of files in it, and in its directories
+  // (certificate_directory.h).
   std::string directory;
   bool is_default = false;  // served when no name matches (else the first certificate is)
   bool acme = false;        // obtained by jobs/acme, by its own settings: no files here
@@ -55,11 +56,11 @@ enum class ClientAuth : uint8_t {
 
 struct ClientAuthSettings {
   ClientAuth mode = ClientAuth::off;
-  std::string ca_file;                  // PEM: the authorities that clients' certificates come from
-  std::vector<std::string> crl_files;   // PEM or DER; when there are any, every issuer needs one
-  uint32_t depth = 3;                   // intermediates between a certificate and its authority
-  uint64_t max_chain = 64 * 1024;       // bytes of the client's Certificate message
-  bool ca_names = true;                 // tell clients the authorities' names
+  std::string ca_file;                 // PEM: the authorities that clients' certificates come from
+  std::vector<std::string> crl_files;  // PEM or DER; when there are any, every issuer needs one
+  uint32_t depth = 3;                  // intermediates between a certificate and its authority
+  uint64_t max_chain = 64 * 1024;      // bytes of the client's Certificate message
+  bool ca_names = true;                // tell clients the authorities' names
 };
 
 // Ticket keys that restarts and other machines share, [tls.ticket_keys]: a sealed file
@@ -107,14 +108,14 @@ struct TlsSettings {
 
 // Signatures that take long (RSA from 4096 bits, SLH-DSA) are made by threads beside the workers.
 struct SigningSettings {
-  uint32_t threads = 2;            // changes with a restart
-  uint32_t queue = 256;            // handshakes that wait or are being signed
-  uint32_t share = 8;              // of these, of one client address (IPv6: of a /64)
-  Nanos deadline = 2 * kSecond;    // one that waited longer gets another certificate, or none
+  uint32_t threads = 2;          // changes with a restart
+  uint32_t queue = 256;          // handshakes that wait or are being signed
+  uint32_t share = 8;            // of these, of one client address (IPv6: of a /64)
+  Nanos deadline = 2 * kSecond;  // one that waited longer gets another certificate, or none
 };
 
-// Hosts with a policy of their own. Of `tls` only what validate_policy() looks at holds; the rest is
-// that of the default policy.
+// Hosts with a policy of their own. Of `tls` only what validate_policy() looks at holds; the rest
+// is that of the default policy.
 struct HostPolicySettings {
   std::string name;
   std::vector<std::string> hosts;  // "a.test", or "*.a.test": one or more labels before it

@@ -50,9 +50,8 @@ constexpr SchemeSet bit(size_t index) { return SchemeSet{1} << index; }
 constexpr SchemeSet kEcdsa = bit(kP256) | bit(kP384) | bit(kP521);
 constexpr SchemeSet kEdwards = bit(kEd25519) | bit(kEd448);
 constexpr SchemeSet kPkcs1 = bit(kPkcs256) | bit(kPkcs384) | bit(kPkcs512);
-constexpr SchemeSet kPss =
-    bit(kPssRsae256) | bit(kPssRsae384) | bit(kPssRsae512) | bit(kPssPss256) | bit(kPssPss384) |
-    bit(kPssPss512);
+constexpr SchemeSet kPss = bit(kPssRsae256) | bit(kPssRsae384) | bit(kPssRsae512) |
+                           bit(kPssPss256) | bit(kPssPss384) | bit(kPssPss512);
 constexpr size_t kMostSchemes = std::numeric_limits<SchemeSet>::digits;
 
 // RFC 8446 4.2.3, in the order of Index.
@@ -69,11 +68,20 @@ std::vector<Entry> classical_entries() {
       {"rsa_pss_pss_sha256", 0x0809, "RSA-PSS", "", NID_undef, NID_sha256},
       {"rsa_pss_pss_sha384", 0x080a, "RSA-PSS", "", NID_undef, NID_sha384},
       {"rsa_pss_pss_sha512", 0x080b, "RSA-PSS", "", NID_undef, NID_sha512},
-      {.name = "rsa_pkcs1_sha256", .code = 0x0401, .key_type = "RSA", .digest = NID_sha256,
+      {.name = "rsa_pkcs1_sha256",
+       .code = 0x0401,
+       .key_type = "RSA",
+       .digest = NID_sha256,
        .tls13 = false},
-      {.name = "rsa_pkcs1_sha384", .code = 0x0501, .key_type = "RSA", .digest = NID_sha384,
+      {.name = "rsa_pkcs1_sha384",
+       .code = 0x0501,
+       .key_type = "RSA",
+       .digest = NID_sha384,
        .tls13 = false},
-      {.name = "rsa_pkcs1_sha512", .code = 0x0601, .key_type = "RSA", .digest = NID_sha512,
+      {.name = "rsa_pkcs1_sha512",
+       .code = 0x0601,
+       .key_type = "RSA",
+       .digest = NID_sha512,
        .tls13 = false},
   };
 }
@@ -231,9 +239,8 @@ SchemeSet scheme_set_of_list(std::string_view list) {
 ClientSignatures client_signatures(const ClientHello& hello) {
   // RFC 5246 7.4.1.4.1 gives a client without the extension SHA-1, which is not served: what it can
   // verify is unknown, and the suites decide.
-  const SchemeSet listed = hello.signature_algorithms.empty()
-                               ? kEcdsa | kPkcs1
-                               : scheme_set(hello.signature_algorithms);
+  const SchemeSet listed =
+      hello.signature_algorithms.empty() ? kEcdsa | kPkcs1 : scheme_set(hello.signature_algorithms);
   ClientSignatures client;
   client.chain = hello.signature_algorithms_cert.empty()
                      ? listed

@@ -35,8 +35,8 @@ struct ClientSignatures {
   SchemeSet leaf = ~SchemeSet{0};   // what the server may sign the handshake with
   SchemeSet chain = ~SchemeSet{0};  // what may have signed the certificates
 };
-// signature_algorithms, signature_algorithms_cert (RFC 8446 4.2.3), and in TLS 1.2 the cipher suites
-// and groups, which say the rest there.
+// signature_algorithms, signature_algorithms_cert (RFC 8446 4.2.3), and in TLS 1.2 the cipher
+// suites and groups, which say the rest there.
 ClientSignatures client_signatures(const ClientHello& hello);
 
 // The schemes a handshake can be signed with by this key.

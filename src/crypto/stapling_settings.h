@@ -9,11 +9,11 @@
 namespace pqedge::crypto {
 
 struct OcspSettings {
-  bool stapling = true;          // for certificates that name a responder; quiet for others
-  std::string cache_dir;         // responses survive a restart there; empty: in memory only
-  bool local_responders = false; // also ask loopback and link-local addresses
-  Nanos timeout = 10 * kSecond;  // of one question to one responder
-  Nanos retry = 60 * kSecond;    // after a failure; doubles up to an hour
+  bool stapling = true;           // for certificates that name a responder; quiet for others
+  std::string cache_dir;          // responses survive a restart there; empty: in memory only
+  bool local_responders = false;  // also ask loopback and link-local addresses
+  Nanos timeout = 10 * kSecond;   // of one question to one responder
+  Nanos retry = 60 * kSecond;     // after a failure; doubles up to an hour
 };
 
 struct TransparencySettings {

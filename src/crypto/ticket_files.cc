@@ -36,7 +36,7 @@ Result<void> read_whole(const std::string& file, size_t most, mode_t forbidden,
                         std::string_view advice, std::string& out) {
   // Not to wait for the writer of a FIFO.
   const net::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat info {};
+  struct stat info{};
   if (!fd || ::fstat(fd.get(), &info) != 0) return fail_errno(errno, "{}: cannot be read", file);
   if (!S_ISREG(info.st_mode)) return fail("{}: is not a file", file);
   if ((info.st_mode & forbidden) != 0) {

@@ -18,10 +18,10 @@ namespace pqedge::crypto {
 
 struct TicketKey {
   std::array<uint8_t, 16> name;  // the first bit is 0: on_ticket.cc says with it how it was sealed
-  std::array<uint8_t, 32> key;  // AES-256-GCM
-  std::array<uint8_t, 32> mac;  // HMAC-SHA-256 around it, which the library's callback wants
-  KemSeed seed;                 // of the ML-KEM-1024 pair of tickets with an encapsulation
-  Nanos created = 0;  // seals from then on: monotonic, or wall clock for keys of a store
+  std::array<uint8_t, 32> key;   // AES-256-GCM
+  std::array<uint8_t, 32> mac;   // HMAC-SHA-256 around it, which the library's callback wants
+  KemSeed seed;                  // of the ML-KEM-1024 pair of tickets with an encapsulation
+  Nanos created = 0;             // seals from then on: monotonic, or wall clock for keys of a store
 };
 
 // From the random generator of the library; ends the process where that fails.
@@ -30,8 +30,8 @@ void forget(TicketKey& key);
 
 // Thread safe.
 //
-// Own keys roll at half of `lifetime` when they are asked for. A key decrypts for half of `lifetime`
-// more, so that the last ticket sealed with it is honoured as long as the first.
+// Own keys roll at half of `lifetime` when they are asked for. A key decrypts for half of
+// `lifetime` more, so that the last ticket sealed with it is honoured as long as the first.
 //
 // Keys of a store (edge/ticket_key_keeper.h) are as whoever rotates it wants them: the newest that
 // has begun seals, those still to come open already, and those before open for `lifetime` more.
@@ -69,8 +69,8 @@ class TicketKeyRing {
   // By the clock that counts for the keys in use.
   Nanos now();
 
-  // Used tickets; made when it is first asked for, and kept. `entries` of a later call has an effect
-  // on nothing.
+  // Used tickets; made when it is first asked for, and kept. `entries` of a later call has an
+  // effect on nothing.
   ReplayStore& replays(size_t entries);
 
  private:
@@ -89,7 +89,7 @@ class TicketKeyRing {
   Nanos lifetime_;
   const Clock own_clock_;
   Clock clock_;
-  bool shared_ = false;         // the keys are a store's
+  bool shared_ = false;      // the keys are a store's
   std::vector<Entry> keys_;  // newest first
   std::unique_ptr<ReplayStore> replays_;
 };

@@ -19,19 +19,19 @@
 namespace pqedge::crypto {
 
 class TicketKeyRing;     // tickets.h: one for the process, shared by all workers and reloads
-struct Certificate;       // certificates_internal.h
+struct Certificate;      // certificates_internal.h
 class CertificateStore;  // certificates.h: immutable; loaded and checked once a configuration
 class KeyLog;            // keylog.h: for debugging, secrets of one client address
-class PolicySet;         // host_policy.h: the default policy and those of hosts; shared by all workers
+class PolicySet;  // host_policy.h: the default policy and those of hosts; shared by all workers
 struct HostPolicy;
 
 // The contexts of one worker for one policy. Not shared between threads (OpenSSL's contexts lock).
 // Reload makes new ones; connections keep what they were made from.
 class ServerContexts {
  public:
-  // `store` was loaded from `settings.certificates`, `policies` from `settings` and what hosts have of
-  // their own; without them every host has the policy of `settings`. Errors name the setting and the file. Without
-  // `services` no handshake pauses.
+  // `store` was loaded from `settings.certificates`, `policies` from `settings` and what hosts have
+  // of their own; without them every host has the policy of `settings`. Errors name the setting and
+  // the file. Without `services` no handshake pauses.
   static Result<std::shared_ptr<ServerContexts>> create(
       const TlsSettings& settings, std::shared_ptr<const CertificateStore> store,
       std::shared_ptr<TicketKeyRing> tickets, std::shared_ptr<const KeyLog> keylog = nullptr,
@@ -101,7 +101,7 @@ struct SessionState {
   // to the contexts.
   const HostPolicy* policy = nullptr;
   bool policy_in_place = false;  // on the SSL
-  ClientSignatures signatures;  // what the client can verify
+  ClientSignatures signatures;   // what the client can verify
   // The hello offers "acme-tls/1" alone, and there is a challenge for its name (RFC 8737).
   bool acme_challenge = false;
   Signing signing = Signing::here;
@@ -143,8 +143,8 @@ class HandshakeHandler {
  public:
   // facts() are complete, set the stream's handler now; bytes may be waiting to be read.
   virtual void on_handshake_done() = 0;
-  // After an on_handshake_done() with facts().handshake_pending: the client's Finished has come, and
-  // the facts say so. Called by the loop alone.
+  // After an on_handshake_done() with facts().handshake_pending: the client's Finished has come,
+  // and the facts say so. Called by the loop alone.
   virtual void on_handshake_confirmed() {}
   // The peer was told (alert) where that was possible. Destroy the stream.
   virtual void on_handshake_failed(const Error& error) = 0;
@@ -154,12 +154,12 @@ class HandshakeHandler {
 };
 
 // A TLS server stream over an accepted socket. `facts`, `alpn` and `handler` must outlive it. The
-// handshake starts when the first bytes come. The caller runs the handshake timer. `ahead`: bytes of
-// the client that were read from the socket already, in a chunk that nobody else writes to.
+// handshake starts when the first bytes come. The caller runs the handshake timer. `ahead`: bytes
+// of the client that were read from the socket already, in a chunk that nobody else writes to.
 std::unique_ptr<net::Stream> make_tls_server_stream(net::Loop& loop, net::Fd fd,
                                                     std::shared_ptr<ServerContexts> contexts,
                                                     net::ConnectionFacts& facts,
-                                                    const AlpnList& alpn,
-                                                    HandshakeHandler& handler, Slice ahead = {});
+                                                    const AlpnList& alpn, HandshakeHandler& handler,
+                                                    Slice ahead = {});
 
 }  // namespace pqedge::crypto

@@ -77,8 +77,7 @@ void TlsClientStream::finish_handshake() {
 
 void TlsClientStream::fail_handshake(bool closed) {
   const unsigned long error = ERR_peek_error();  // the first one says what began it
-  const BackendFault fault =
-      closed ? BackendFault::closed : fault_of_error(ssl_.get(), error);
+  const BackendFault fault = closed ? BackendFault::closed : fault_of_error(ssl_.get(), error);
   Error why = describe_fault(fault, ssl_.get(), closed ? 0 : error);
   ERR_clear_error();
   fail(std::move(why));

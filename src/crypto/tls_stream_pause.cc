@@ -26,11 +26,11 @@ TlsStream::~TlsStream() {
 }
 
 void TlsStream::pause_handshake() {
-  if (session_.signing != Signing::wanted) return;  // resume_handshake() comes
+  if (session_.signing != Signing::wanted) return;     // resume_handshake() comes
   if (socket_.hung_up()) return fail_handshake(true);  // nobody waits for it
   SSL* ssl = ssl_.get();
-  // All that the client has sent is in OpenSSL's buffer, or stays in the socket: there is nothing for
-  // it to say before it has the server's flight.
+  // All that the client has sent is in OpenSSL's buffer, or stays in the socket: there is nothing
+  // for it to say before it has the server's flight.
   BioPtr input(BIO_new(BIO_s_mem()));
   BioPtr output(BIO_new(BIO_s_mem()));
   if (input == nullptr || output == nullptr) return fail_handshake(false);

@@ -80,8 +80,7 @@ void Exchange::answer_with(const Fixed& fixed, std::string_view reason) {
   if (plan_->shape != nullptr) shape_response(r);
 
   stop_request_body();
-  const bool send_body =
-      has_body && request_->method != http::Method::head && !fixed.body.empty();
+  const bool send_body = has_body && request_->method != http::Method::head && !fixed.body.empty();
   if (stream_ == nullptr) return;
   if (!send_body) {
     stream_->send_head(r, true);

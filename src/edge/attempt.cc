@@ -106,9 +106,7 @@ void Attempt::on_response_reset(http::Abort why, bool unanswered, std::string_vi
                   .detail = detail};
   using Kind = upstream::Outcome::Kind;
   const Fault fault = fault_of(why, unanswered, loss.sent, loss.reused);
-  report(is_free(fault)            ? Kind::nothing
-         : fault == Fault::timeout ? Kind::timed_out
-                                   : Kind::reset);
+  report(is_free(fault) ? Kind::nothing : fault == Fault::timeout ? Kind::timed_out : Kind::reset);
   stream_ = nullptr;
   running_ = false;
   lease_.finish();  // the codec ends the stream by itself

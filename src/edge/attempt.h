@@ -2,9 +2,9 @@
 //
 //   idle --begin()--> waiting for a server --> connecting --> sending, answering --> idle
 //
-// An exchange has one, or two while a hedge races; a shadow has one and no client. The attempt holds
-// the lease and the answer's head, and reports to the server's state what became of it; what that means
-// for the request (send it again, answer, break off) is its owner's to decide.
+// An exchange has one, or two while a hedge races; a shadow has one and no client. The attempt
+// holds the lease and the answer's head, and reports to the server's state what became of it; what
+// that means for the request (send it again, answer, break off) is its owner's to decide.
 #pragma once
 
 #include <optional>
@@ -118,8 +118,8 @@ class Attempt final : private http::ClientStreamHandler, private upstream::Reque
   http::ClientStream* stream_ = nullptr;
   upstream::Lease lease_;
   net::Loop* loop_ = nullptr;
-  Nanos sent_at_ = 0;     // the request's head
-  Nanos first_byte_ = 0;  // of the answer, from then; 0: none came
+  Nanos sent_at_ = 0;       // the request's head
+  Nanos first_byte_ = 0;    // of the answer, from then; 0: none came
   net::Timer limit_timer_;  // armed only with a limit
   Nanos limit_ = 0;
   bool running_ = false;

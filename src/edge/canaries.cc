@@ -23,8 +23,10 @@ std::string canaries_json(const Snapshot& snapshot, Nanos now) {
         "\"state\":\"{}\",\"window_requests\":{},\"window_errors\":{}}}",
         out.size() > 1 ? "," : "", canary->route(), canary->settings().pool,
         without_sign(canary->share()), without_sign(canary->settings().share),
-        canary->rolled_back() ? "rolled_back" : canary->share() == 0 ? "off" : "on", seen.requests,
-        seen.errors);
+        canary->rolled_back()  ? "rolled_back"
+        : canary->share() == 0 ? "off"
+                               : "on",
+        seen.requests, seen.errors);
   }
   return out + "]";
 }
@@ -38,9 +40,10 @@ Result<std::string> set_canary(const Snapshot& snapshot, std::string_view route,
   const auto share =
       percent == "rollback" ? std::optional<uint32_t>(0) : route::parse_share(percent);
   if (!share) {
-    return fail("{} is no percentage: write percent=0 to percent=100, as in percent=2.5, or "
-                "percent=rollback",
-                in_quotes(percent));
+    return fail(
+        "{} is no percentage: write percent=0 to percent=100, as in percent=2.5, or "
+        "percent=rollback",
+        in_quotes(percent));
   }
   canary->set_share(*share);
   return std::format("route {}: {} of its requests go to pool {}", route, route::share_text(*share),

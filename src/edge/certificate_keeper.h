@@ -1,5 +1,5 @@
-// The certificates in use, on the main thread. Files (edge/certificate_files.h), OCSP and ACME change
-// them; the workers get a new store by message, and use it from the next handshake on.
+// The certificates in use, on the main thread. Files (edge/certificate_files.h), OCSP and ACME
+// change them; the workers get a new store by message, and use it from the next handshake on.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,16 @@ namespace pqedge::edge {
 class CertificateKeeper {
  public:
   using Publish = std::function<void(std::shared_ptr<const crypto::CertificateStore>)>;
-  // Told when a certificate came, was exchanged or went (`now` is null). Not told of a stapled copy.
+  // Told when a certificate came, was exchanged or went (`now` is null). Not told of a stapled
+  // copy.
   using Observer = std::function<void(const std::string& id, const crypto::CertificateRef& now)>;
 
   // `publish` hands a store to every worker; called at the end of a turn of `main_loop`, once for
   // all changes of that turn.
   CertificateKeeper(net::Loop& main_loop, Publish publish);
 
-  // All on the main thread. Ids are Certificate::id and name their owner by prefix: "file:", "acme:",
-  // "challenge:".
+  // All on the main thread. Ids are Certificate::id and name their owner by prefix: "file:",
+  // "acme:", "challenge:".
   void add(crypto::CertificateRef certificate);  // or exchanges the one of the same id
   void remove(const std::string& id);
   // Exchanges `old` for a changed copy of it (what is stapled). False, and nothing is done, when

@@ -53,9 +53,8 @@ CertificateWatcher::CertificateWatcher(net::Loop& main_loop, CertificateKeeper& 
             static_cast<CertificateWatcher*>(self)->speak_of_expiry();
           },
           this) {
-  keeper_.observe([this](const std::string&, const crypto::CertificateRef&) {
-    loop_.defer(tell_later_);
-  });
+  keeper_.observe(
+      [this](const std::string&, const crypto::CertificateRef&) { loop_.defer(tell_later_); });
   expiry_timer_.arm(loop_, kExpiryLook);
 }
 
@@ -241,7 +240,8 @@ void CertificateWatcher::publish_metrics() const {
   for (const crypto::CertificateRef& c : keeper_.all()) {
     if (c->is_challenge) continue;
     series.push_back({"pqedge_certificate_expiry_seconds",
-                      "when a certificate in use expires, Unix time", counters::Kind::gauge,
+                      "when a certificate in use expires, Unix time",
+                      counters::Kind::gauge,
                       {{"certificate", where(*c)}, {"name", c->names.empty() ? "" : c->names[0]}},
                       static_cast<double>(c->not_after)});
   }
@@ -249,8 +249,11 @@ void CertificateWatcher::publish_metrics() const {
   constexpr const char* kStaleHelp =
       "1 while files hold no certificate that can be used, and an earlier one is kept, or none";
   for (const auto& [id, known] : known_) {
-    series.push_back({kStale, kStaleHelp, counters::Kind::gauge,
-                      {{"certificate", known.files.chain}}, known.problem.empty() ? 0.0 : 1.0});
+    series.push_back({kStale,
+                      kStaleHelp,
+                      counters::Kind::gauge,
+                      {{"certificate", known.files.chain}},
+                      known.problem.empty() ? 0.0 : 1.0});
   }
   for (const auto& [directory, problem] : unreadable_) {
     series.push_back(
@@ -268,8 +271,8 @@ void CertificateWatcher::speak_of_expiry() {
     const int64_t left = c->not_after - now;
     // A certificate that lives but days is renewed by who made it that way.
     const int64_t life = c->not_after - c->not_before;
-    const auto passed = std::ranges::find_if(
-        kThresholds, [&](int days) { return left < int64_t{days} * 86400; });
+    const auto passed =
+        std::ranges::find_if(kThresholds, [&](int days) { return left < int64_t{days} * 86400; });
     if (passed == std::end(kThresholds) || (*passed > 0 && left * 3 > life)) {
       spoken_.erase(c->id);
       continue;

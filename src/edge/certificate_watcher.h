@@ -1,5 +1,6 @@
-// Certificates in files, on the main thread: reads them again when they change, and gives the keeper
-// what is whole and fits. What does not, leaves the certificate in use as it is, and raises an alarm.
+// Certificates in files, on the main thread: reads them again when they change, and gives the
+// keeper what is whole and fits. What does not, leaves the certificate in use as it is, and raises
+// an alarm.
 #pragma once
 
 #include <map>
@@ -22,8 +23,8 @@ class CertificateWatcher {
 
   // Of a start or a reload whose certificates were just read; the keeper has them already.
   void follow(const Settings& settings, const std::vector<crypto::CertificateRef>& read);
-  // Reads what has changed since. The text says what became of it; the error names what could not be
-  // taken (the rest was).
+  // Reads what has changed since. The text says what became of it; the error names what could not
+  // be taken (the rest was).
   Result<std::string> look();
 
  private:
@@ -31,7 +32,7 @@ class CertificateWatcher {
     crypto::CertificateFiles files;
     // As they were when they were last read, whatever came of it.
     crypto::FileStamp chain, key, timestamps;
-    std::string problem;     // why the files are not what is served; empty: they are
+    std::string problem;      // why the files are not what is served; empty: they are
     Nanos missing_since = 0;  // 0: they are there
     bool listed = true;       // in the last look
   };
@@ -54,10 +55,10 @@ class CertificateWatcher {
   CertificateKeeper& keeper_;
   std::vector<crypto::CertificateSettings> settings_;
   crypto::CertificateStore::LoadOptions options_;
-  std::map<std::string, Known> known_;               // by id
-  std::map<std::string, std::string> unreadable_;    // directories, and why
-  std::unique_ptr<jobs::FileWatch> watch_;           // null: not watched
-  std::map<std::string, int> spoken_;                // id: the last threshold that was logged
+  std::map<std::string, Known> known_;             // by id
+  std::map<std::string, std::string> unreadable_;  // directories, and why
+  std::unique_ptr<jobs::FileWatch> watch_;         // null: not watched
+  std::map<std::string, int> spoken_;              // id: the last threshold that was logged
   net::Timer expiry_timer_;
   net::Deferred tell_later_;
 };

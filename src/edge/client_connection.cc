@@ -106,8 +106,7 @@ void ClientConnection::on_hello(net::Fd fd, Slice bytes, std::string host) {
                                 .facts = facts_,
                                 .listener = listener_->settings.name,
                                 .hello = std::move(bytes)};
-  passthrough_.reset(
-      new TcpPassthrough(worker_, std::move(passthrough), std::move(client), *this));
+  passthrough_.reset(new TcpPassthrough(worker_, std::move(passthrough), std::move(client), *this));
   passthrough_->start();
 }
 

@@ -62,9 +62,9 @@ class ClientConnection final : public ListNode<ClientConnection>,
 
   Worker& worker_;
   std::shared_ptr<const ListenerView> listener_;
-  net::ConnectionFacts facts_;           // of TCP and Unix; an HTTP/3 codec holds its own
+  net::ConnectionFacts facts_;  // of TCP and Unix; an HTTP/3 codec holds its own
   std::unique_ptr<ProxyHeaderReader> proxy_header_;  // while its header is awaited
-  std::unique_ptr<HelloReader> hello_;   // while a hello is awaited that may be another's
+  std::unique_ptr<HelloReader> hello_;  // while a hello is awaited that may be another's
   std::unique_ptr<TcpPassthrough> passthrough_;
   std::unique_ptr<net::Stream> stream_;  // while the handshake runs
   std::unique_ptr<http::ServerConnection> codec_;

@@ -77,9 +77,9 @@ Verdict check_tls_policy(Exchange& x) {
 Verdict check_client(Exchange& x) {
   if (takes_client(*x.plan().settings, x.facts())) return Verdict::next;
   const net::ClientCertificate* client = x.facts().client.get();
-  x.answer(403, client == nullptr      ? std::string_view("the route wants a client certificate")
-                : !client->verified    ? "the client's certificate is not verified"
-                                       : "the route is not for this client certificate");
+  x.answer(403, client == nullptr   ? std::string_view("the route wants a client certificate")
+                : !client->verified ? "the client's certificate is not verified"
+                                    : "the route is not for this client certificate");
   return Verdict::answered;
 }
 

@@ -6,7 +6,8 @@
 
 namespace pqedge::edge {
 
-// The connection was held to another policy than that of the request's host: 421 (RFC 9110 15.5.20).
+// The connection was held to another policy than that of the request's host: 421 (RFC
+// 9110 15.5.20).
 Verdict check_tls_policy(Exchange& x);
 // The route is for certain clients alone: 403.
 Verdict check_client(Exchange& x);

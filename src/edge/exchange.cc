@@ -61,12 +61,13 @@ void Exchange::clear() {
   snapshot_ = {};
 }
 
-// ---- steps ---------------------------------------------------------------------------------------
+// ---- steps
+// ---------------------------------------------------------------------------------------
 
 void Exchange::on_head(bool end) {
   request_ended_ = end;
-  const std::span<const Step> steps = listener_->settings.takes_stream() ? steps_before_stream()
-                                                                         : steps_before_route();
+  const std::span<const Step> steps =
+      listener_->settings.takes_stream() ? steps_before_stream() : steps_before_route();
   step_ = steps.data();
   steps_end_ = steps.data() + steps.size();
   run_steps();
@@ -91,7 +92,8 @@ void Exchange::run_steps() {
   }
 }
 
-// ---- the request as it comes ---------------------------------------------------------------------
+// ---- the request as it comes
+// ---------------------------------------------------------------------
 
 void Exchange::on_body(Slice bytes) {
   request_body_ += bytes.size;
@@ -209,7 +211,8 @@ void Exchange::stop_request_body() {
   stream_->ignore_request_body();
 }
 
-// ---- the answer as it goes -----------------------------------------------------------------------
+// ---- the answer as it goes
+// -----------------------------------------------------------------------
 
 void Exchange::credit_response() {
   if (response_uncredited_ == 0 || attempt_->stream() == nullptr) return;

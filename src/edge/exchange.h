@@ -111,8 +111,7 @@ class Exchange final : public ListNode<Exchange>,
   void on_finished() override;
   // AttemptOwner (forward.cc)
   void on_attempt_ready(Attempt& attempt) override;
-  void on_attempt_failed(Attempt& attempt, upstream::Failure why,
-                         std::string_view detail) override;
+  void on_attempt_failed(Attempt& attempt, upstream::Failure why, std::string_view detail) override;
   void on_attempt_informational(Attempt& attempt) override;
   void on_attempt_head(Attempt& attempt, bool end) override;
   void on_attempt_body(Attempt& attempt, Slice bytes) override;
@@ -203,36 +202,36 @@ class Exchange final : public ListNode<Exchange>,
   net::Timer try_timer_;       // the next try, or the hedge
   net::Timer deadline_timer_;  // of the whole request
 
-  BodyStore pending_;              // of the request's body: no server has had it
-  BodyStore kept_;                 // what a server has had, to be sent again
-  BodyStore held_;                 // of the answer's body: the client has not had it
+  BodyStore pending_;               // of the request's body: no server has had it
+  BodyStore kept_;                  // what a server has had, to be sent again
+  BodyStore held_;                  // of the answer's body: the client has not had it
   std::unique_ptr<Tunnel> tunnel_;  // once the answer has begun one
   std::unique_ptr<GrpcCall> grpc_;  // of a call that is forwarded
-  Shadow* shadow_ = nullptr;       // takes a copy of the body as it comes
-  uint64_t request_body_ = 0;      // bytes received
-  size_t credited_ahead_ = 0;      // of pending_, from its front
-  size_t request_uncredited_ = 0;  // passed on, credit not given back yet
+  Shadow* shadow_ = nullptr;        // takes a copy of the body as it comes
+  uint64_t request_body_ = 0;       // bytes received
+  size_t credited_ahead_ = 0;       // of pending_, from its front
+  size_t request_uncredited_ = 0;   // passed on, credit not given back yet
   size_t response_uncredited_ = 0;
   Nanos began_ = 0;
-  Nanos first_byte_ = 0;          // of the answer from the backend
+  Nanos first_byte_ = 0;  // of the answer from the backend
   std::string_view reason_;
-  std::string_view came_target_;     // the client's, where a rewrite has changed the request's
+  std::string_view came_target_;  // the client's, where a rewrite has changed the request's
   std::string_view came_authority_;
-  std::string_view set_cookie_;      // the client's number of the canary
-  uint16_t status_ = 0;           // sent to the client; 0: none
+  std::string_view set_cookie_;  // the client's number of the canary
+  uint16_t status_ = 0;          // sent to the client; 0: none
   const Step* step_ = nullptr;
   const Step* steps_end_ = nullptr;
 
   bool in_route_ = false;
   bool early_data_ = false;
   bool request_ended_ = false;
-  bool gathering_ = false;        // the body is read before a server is asked
-  bool again_due_ = false;        // the try timer begins another try, else a hedge
+  bool gathering_ = false;  // the body is read before a server is asked
+  bool again_due_ = false;  // the try timer begins another try, else a hedge
   bool hedged_ = false;
-  bool body_passed_ = false;      // some of the body went to a server
-  bool kept_whole_ = false;       // and all that did is kept
-  bool holding_ = false;          // the answer is read before the client gets it
-  bool dropping_body_ = false;    // an answer of our own: what still comes is not wanted
+  bool body_passed_ = false;    // some of the body went to a server
+  bool kept_whole_ = false;     // and all that did is kept
+  bool holding_ = false;        // the answer is read before the client gets it
+  bool dropping_body_ = false;  // an answer of our own: what still comes is not wanted
   bool response_started_ = false;
   bool response_done_ = false;
   bool on_canary_ = false;

@@ -42,8 +42,8 @@ void Exchange::begin_tunnel(Attempt& attempt) {
   stream_->send_head(response, false);
   // What came before the answer; in HTTP/1.1 the codec has kept it.
   while (stream_ != nullptr && !pending_.empty()) tunnel_->from_client(pending_.pop());
-  const bool own_end = request_->version == http::Version::http2 ||
-                       request_->version == http::Version::http3;
+  const bool own_end =
+      request_->version == http::Version::http2 || request_->version == http::Version::http3;
   if (stream_ != nullptr && own_end && request_ended_) tunnel_->client_ended();
 }
 

@@ -20,8 +20,8 @@ void Exchange::forward() {
   if (limit != 0) deadline_timer_.arm(worker_.loop(), limit);
   kept_whole_ = request_->body != http::BodyKind::length ||
                 request_->content_length <= target_->retry.keep_body;
-  gathering_ = target_->buffer_request != 0 && request_->body != http::BodyKind::none &&
-               !asks_for_tunnel();
+  gathering_ =
+      target_->buffer_request != 0 && request_->body != http::BodyKind::none && !asks_for_tunnel();
   if (gathering_ && gather_body()) {
     if (!pending_.empty()) stream_->consumed(credited_ahead_ = pending_.size());
     return;
@@ -56,7 +56,8 @@ upstream::Purpose Exchange::attempt_purpose() const {
   return request_->upgrade.empty() ? upstream::Purpose::requests : upstream::Purpose::upgrade;
 }
 
-// ---- the request ---------------------------------------------------------------------------------
+// ---- the request
+// ---------------------------------------------------------------------------------
 
 void Exchange::on_attempt_ready(Attempt& attempt) {
   if (asks_for_tunnel()) {
@@ -64,11 +65,11 @@ void Exchange::on_attempt_ready(Attempt& attempt) {
     attempt.expect(target_->response_timeout);
     return;
   }
-  const bool whole = request_ended_ && pending_.empty() && kept_.empty() &&
-                     request_->trailers.empty();
-  const bool end = whole && (request_->body == http::BodyKind::none ||
-                             (request_->body == http::BodyKind::length &&
-                              request_->content_length == 0));
+  const bool whole =
+      request_ended_ && pending_.empty() && kept_.empty() && request_->trailers.empty();
+  const bool end =
+      whole && (request_->body == http::BodyKind::none ||
+                (request_->body == http::BodyKind::length && request_->content_length == 0));
   attempt.stream()->send_request_head(*request_, end);
   if (request_->expects_continue && !request_ended_) send_continue();
   kept_.for_each([&](Slice piece) {
@@ -90,10 +91,10 @@ void Exchange::send_continue() {
   stream_->send_informational(go_on);
 }
 
-// ---- an attempt that came to nothing -------------------------------------------------------------
+// ---- an attempt that came to nothing
+// -------------------------------------------------------------
 
-void Exchange::on_attempt_failed(Attempt& attempt, upstream::Failure why,
-                                 std::string_view detail) {
+void Exchange::on_attempt_failed(Attempt& attempt, upstream::Failure why, std::string_view detail) {
   if (Attempt* other = other_running(attempt); other != nullptr) {
     attempt_ = other;
     return;
@@ -104,7 +105,9 @@ void Exchange::on_attempt_failed(Attempt& attempt, upstream::Failure why,
   }
   switch (why) {
     case upstream::Failure::no_capacity: answer(503, arena_.copy(detail)); return;
-    case upstream::Failure::connect_timeout: answer(504, "connect to the backend timed out"); return;
+    case upstream::Failure::connect_timeout:
+      answer(504, "connect to the backend timed out");
+      return;
     case upstream::Failure::connect_failed:
     case upstream::Failure::tls_failed: answer(502, arena_.copy(detail)); return;
     case upstream::Failure::tls_timeout: answer(504, arena_.copy(detail)); return;
@@ -147,7 +150,8 @@ void Exchange::on_attempt_timeout(Attempt& attempt) {
   answer(504, "the backend did not answer in time");
 }
 
-// ---- the answer ----------------------------------------------------------------------------------
+// ---- the answer
+// ----------------------------------------------------------------------------------
 
 void Exchange::on_attempt_head(Attempt& attempt, bool end) {
   if (const auto ok = http::check_response(attempt.response()); !ok) {

@@ -1,5 +1,5 @@
-// gRPC calls (P13): what this proxy has to say comes as a gRPC status, an answer that breaks off ends
-// with one, the call's own deadline holds, and clients of gRPC-Web are understood.
+// gRPC calls (P13): what this proxy has to say comes as a gRPC status, an answer that breaks off
+// ends with one, the call's own deadline holds, and clients of gRPC-Web are understood.
 #include "edge/grpc.h"
 
 #include "base/base64.h"
@@ -79,14 +79,14 @@ bool Exchange::answer_grpc(uint16_t status, std::string_view reason) {
   r.status = status_;
   std::string_view type = "application/grpc";
   if (kind != http::GrpcKind::grpc) {
-    type = arena_.copy(http::to_grpc_web_type(request_->fields.get(http::Name::content_type),
-                                              grpc_->as_text()));
+    type = arena_.copy(
+        http::to_grpc_web_type(request_->fields.get(http::Name::content_type), grpc_->as_text()));
   }
   r.fields.add(http::Name::date, arena_.copy(http::http_date()));
   r.fields.add(http::Name::content_type, type);
-  add_grpc_status(r.fields, grpc_ != nullptr && grpc_->expired
-                                ? http::GrpcStatus::deadline_exceeded
-                                : http::grpc_status_of(status),
+  add_grpc_status(r.fields,
+                  grpc_ != nullptr && grpc_->expired ? http::GrpcStatus::deadline_exceeded
+                                                     : http::grpc_status_of(status),
                   reason);
   if (!identity_.request_id.empty()) {
     r.fields.add(http::Name::x_request_id, identity_.request_id);
@@ -108,13 +108,12 @@ void Exchange::add_grpc_status(http::Fields& fields, http::GrpcStatus status,
 
 // The backend's head, ready for the client.
 void Exchange::begin_grpc_answer(http::Response& response, bool end) {
-  grpc_->answered = http::grpc_kind(response.fields.get(http::Name::content_type)) ==
-                    http::GrpcKind::grpc;
+  grpc_->answered =
+      http::grpc_kind(response.fields.get(http::Name::content_type)) == http::GrpcKind::grpc;
   if (!grpc_->answered || !grpc_->translates()) return;
-  response.fields.set(
-      http::Name::content_type,
-      arena_.copy(http::to_grpc_web_type(response.fields.get(http::Name::content_type),
-                                         grpc_->as_text())));
+  response.fields.set(http::Name::content_type,
+                      arena_.copy(http::to_grpc_web_type(
+                          response.fields.get(http::Name::content_type), grpc_->as_text())));
   response.fields.remove(http::Name::trailer);
   if (end) return;  // its status is in the head, and there stays
   response.fields.remove(http::Name::content_length);
@@ -150,10 +149,9 @@ bool Exchange::end_grpc(std::string_view reason) {
   response_done_ = true;
   drop_attempts();
   http::Fields trailers(arena_);
-  add_grpc_status(trailers,
-                  grpc_->expired ? http::GrpcStatus::deadline_exceeded
-                                 : http::GrpcStatus::unavailable,
-                  reason);
+  add_grpc_status(
+      trailers,
+      grpc_->expired ? http::GrpcStatus::deadline_exceeded : http::GrpcStatus::unavailable, reason);
   stop_request_body();
   if (stream_ != nullptr) send_answer_end(trailers);
   return true;

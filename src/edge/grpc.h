@@ -9,11 +9,11 @@ namespace pqedge::edge {
 struct GrpcCall {
   explicit GrpcCall(http::GrpcKind k) : kind(k) {}
 
-  http::GrpcKind kind;            // as the client speaks it
-  bool answered = false;          // the backend's answer is one of gRPC
-  bool expired = false;           // its deadline has passed
-  Nanos timeout = 0;              // of grpc-timeout; 0: it has none
-  http::Base64Stream text;        // of the request's body
+  http::GrpcKind kind;      // as the client speaks it
+  bool answered = false;    // the backend's answer is one of gRPC
+  bool expired = false;     // its deadline has passed
+  Nanos timeout = 0;        // of grpc-timeout; 0: it has none
+  http::Base64Stream text;  // of the request's body
 
   // A client of gRPC-Web: what goes to the backend is gRPC.
   bool translates() const { return kind != http::GrpcKind::grpc; }

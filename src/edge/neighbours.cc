@@ -45,16 +45,15 @@ Result<void> Neighbours::follow(std::shared_ptr<ProcessPeer> before) {
 
 void Neighbours::hand_over(const quic::Owner& owner, const net::Address& listener,
                            const quic::ReceivedDatagram& datagram) {
-  before_.peer->send(owner.worker, {.from = worker_.index(),
-                                    .listener = listener,
-                                    .datagram = datagram});
+  before_.peer->send(owner.worker,
+                     {.from = worker_.index(), .listener = listener, .datagram = datagram});
 }
 
 // It is asked of the worker that read this socket before: what it knows came from there.
 bool Neighbours::ask(const net::Address& listener, const quic::ReceivedDatagram& datagram) {
-  return may_ask() && before_.peer->send(worker_.index(), {.from = worker_.index(),
-                                                           .listener = listener,
-                                                           .datagram = datagram});
+  return may_ask() &&
+         before_.peer->send(worker_.index(),
+                            {.from = worker_.index(), .listener = listener, .datagram = datagram});
 }
 
 void Neighbours::Before::on_link_datagram(const ProcessPeer::Datagram& d) {

@@ -42,7 +42,7 @@ struct PendingHello : ListNode<PendingHello> {
 class PendingHellos {
  public:
   static constexpr size_t kMaxHellos = 2048;
-  static constexpr size_t kMaxDatagrams = 32;        // of one hello: 16 KiB take 15
+  static constexpr size_t kMaxDatagrams = 32;  // of one hello: 16 KiB take 15
   static constexpr size_t kMaxBytes = 4 * 1024 * 1024;
 
   explicit PendingHellos(Nanos lifetime) : lifetime_(lifetime) {}

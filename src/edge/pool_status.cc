@@ -13,9 +13,7 @@ using upstream::HealthSettings;
 using upstream::Member;
 using upstream::ServerSettings;
 
-double seconds(Nanos time) {
-  return static_cast<double>(time / kMillisecond) / 1000;
-}
+double seconds(Nanos time) { return static_cast<double>(time / kMillisecond) / 1000; }
 
 bool names(const std::vector<ServerSettings>& servers, const net::Address& address) {
   return std::ranges::any_of(servers, [&](const auto& s) { return s.address == address; });
@@ -73,10 +71,9 @@ Json discovery_json(const DiscoverySettings& settings, const jobs::DiscoveryRepo
                     size_t found) {
   const bool file = settings.kind == DiscoverySettings::Kind::file;
   Json j;
-  j[file                                                ? "file"
+  j[file                                            ? "file"
     : settings.kind == DiscoverySettings::Kind::srv ? "srv"
-                                                        : "dns"] =
-      file ? settings.file : settings.name;
+                                                    : "dns"] = file ? settings.file : settings.name;
   j["servers"] = found;
   j["asked"] = report.asked;
   if (report.next != 0) j["next_seconds"] = report.next;
@@ -99,7 +96,8 @@ std::string PoolKeeper::json(std::string_view pool) const {
     }
     Json& servers = j["servers"] = Json::array();
     for (const Member& m : *kept.members) {
-      const std::string_view source = names(kept.settings.servers, m.state->address) ? "configuration"
+      const std::string_view source = names(kept.settings.servers, m.state->address)
+                                          ? "configuration"
                                       : names(kept.found, m.state->address) ? "discovery"
                                                                             : "order";
       servers.push_back(server_json(m, source, now));

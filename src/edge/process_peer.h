@@ -19,8 +19,8 @@ namespace pqedge::edge {
 class ProcessPeer {
  public:
   struct Datagram {
-    bool returned = false;   // it was asked about, and is of no connection there
-    uint16_t from = 0;       // the sender's worker: where it comes back to
+    bool returned = false;  // it was asked about, and is of no connection there
+    uint16_t from = 0;      // the sender's worker: where it comes back to
     net::Address listener;
     quic::ReceivedDatagram datagram;
   };

@@ -29,7 +29,7 @@ class RestartOnly {
   uint32_t log_queue_;
   int receive_buffer_;
   int send_buffer_;
-  uint32_t replay_entries_ = 0;           // 0: no early data so far
+  uint32_t replay_entries_ = 0;          // 0: no early data so far
   std::map<std::string, bool> v6_only_;  // by address, of the sockets that are bound
 };
 

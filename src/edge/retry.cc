@@ -49,8 +49,7 @@ bool may_try_again(const RetryPolicy& policy, Fault fault, uint16_t status, http
       return repeatable && tries.free <= kMaxFree;
     case Fault::reset: return policy.on.reset && repeatable && counted <= policy.retries;
     case Fault::timeout: return policy.on.timeout && repeatable && counted <= policy.retries;
-    case Fault::status:
-      return policy.on.takes(status) && repeatable && counted <= policy.retries;
+    case Fault::status: return policy.on.takes(status) && repeatable && counted <= policy.retries;
     case Fault::invalid: return false;
   }
   return false;

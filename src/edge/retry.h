@@ -56,8 +56,8 @@ bool is_free(Fault fault);
 Nanos backoff(const RetryPolicy& policy, uint8_t tries_begun);
 
 // At most so many percent of the requests of the last ten seconds are sent again, and so many a
-// second in any case: when all servers fail, retries do not multiply the load. One worker's, for one
-// pool.
+// second in any case: when all servers fail, retries do not multiply the load. One worker's, for
+// one pool.
 class RetryBudget {
  public:
   RetryBudget(uint32_t percent, uint32_t floor_a_second, uint32_t workers);

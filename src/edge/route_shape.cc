@@ -34,8 +34,8 @@ Result<void> compile_answer(const route::RouteSettings& r, RouteShape& out) {
     if (!text) return std::unexpected(text.error());
     out.answer_body = std::move(*text);
   }
-  out.answer_type = r.answer_type.empty() ? std::string(content::content_type_of(r.answer_file))
-                                          : r.answer_type;
+  out.answer_type =
+      r.answer_type.empty() ? std::string(content::content_type_of(r.answer_file)) : r.answer_type;
   return {};
 }
 

@@ -1,5 +1,5 @@
-// How a route changes what passes, and what it answers itself: compiled when the configuration loads.
-// A route that changes nothing has none.
+// How a route changes what passes, and what it answers itself: compiled when the configuration
+// loads. A route that changes nothing has none.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,8 @@ struct RouteShape {
   std::optional<route::Spelling> spelling;
   std::string answer_body;  // of a fixed answer
   std::string answer_type;
-  std::shared_ptr<route::Canary> canary;  // one for all workers and, while its settings stay, reloads
+  std::shared_ptr<route::Canary>
+      canary;  // one for all workers and, while its settings stay, reloads
   Target canary_target;
 };
 
@@ -36,7 +37,6 @@ Result<std::shared_ptr<const RouteShape>> make_common_shape(const Settings& sett
 // configuration before; null: none.
 Result<std::shared_ptr<const RouteShape>> make_shape(
     const Settings& settings, const route::RouteSettings& route,
-    const std::shared_ptr<const RouteShape>& common,
-    const std::shared_ptr<route::Canary>& earlier);
+    const std::shared_ptr<const RouteShape>& common, const std::shared_ptr<route::Canary>& earlier);
 
 }  // namespace pqedge::edge

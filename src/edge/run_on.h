@@ -15,9 +15,8 @@ template <typename Task>
 Result<void> run_on(Worker& worker, Task task) {
   auto promise = std::make_shared<std::promise<Result<void>>>();
   auto future = promise->get_future();
-  worker.loop().post([promise, task = std::make_shared<Task>(std::move(task))] {
-    promise->set_value((*task)());
-  });
+  worker.loop().post(
+      [promise, task = std::make_shared<Task>(std::move(task))] { promise->set_value((*task)()); });
   return future.get();
 }
 

@@ -33,8 +33,8 @@ using Loader = std::function<Result<Settings>()>;
 class Server {
  public:
   struct Options {
-    Loader loader;                        // called for start and for each reload
-    std::optional<crypto::PemPair> pem;   // instead of configured certificates
+    Loader loader;                       // called for start and for each reload
+    std::optional<crypto::PemPair> pem;  // instead of configured certificates
     // Bound by the service manager: used for listeners of the same address instead of binding.
     std::vector<net::InheritedSocket> inherited;
     // Of the process whose place this one takes: its sockets, its keys, the way to it.
@@ -59,7 +59,8 @@ class Server {
 
   // ---- an upgrade (server_upgrade.cc). In the old process, which serves on meanwhile:
   Result<Handover> offer();
-  // The new one is ready, and reads the UDP sockets of these addresses from now on. A drain follows.
+  // The new one is ready, and reads the UDP sockets of these addresses from now on. A drain
+  // follows.
   void hand_over(const std::vector<std::string>& udp);
   void take_back();  // it has ended before it could begin
   // In the new one, whose start() left them to the old one: these, and from then on.

@@ -41,8 +41,7 @@ std::string Server::unused_sockets(const Settings& settings) const {
   const auto all = bindings(settings);
   for (const net::InheritedSocket& s : options_.inherited) {
     const bool used = std::ranges::any_of(all, [&](const Binding& b) {
-      return b.address == s.address &&
-             (s.udp ? b.listener->binds_udp() : b.listener->binds_tcp());
+      return b.address == s.address && (s.udp ? b.listener->binds_udp() : b.listener->binds_tcp());
     });
     if (used) continue;
     unused += std::format("{}{} {} ('{}')", unused.empty() ? "" : ", ", s.udp ? "UDP" : "stream",

@@ -14,10 +14,10 @@ counters::Counter shadows_that(std::string_view outcome) {
 }
 
 struct {
-  counters::Counter answered = shadows_that("answered");    // a status below 500
-  counters::Counter error = shadows_that("error");          // one from 500
-  counters::Counter failed = shadows_that("failed");        // no connection, no answer, a broken one
-  counters::Counter too_many = shadows_that("too_many");    // not made: shadow_requests
+  counters::Counter answered = shadows_that("answered");  // a status below 500
+  counters::Counter error = shadows_that("error");        // one from 500
+  counters::Counter failed = shadows_that("failed");      // no connection, no answer, a broken one
+  counters::Counter too_many = shadows_that("too_many");  // not made: shadow_requests
   counters::Counter too_large = shadows_that("too_large");  // not sent: shadow_body
   counters::Counter cut = shadows_that("cut");              // not sent: the request was not whole
 } const outcomes;
@@ -30,7 +30,8 @@ bool drawn(uint32_t percent) {
 
 }  // namespace
 
-// ---- one copy ------------------------------------------------------------------------------------
+// ---- one copy
+// ------------------------------------------------------------------------------------
 
 Shadow::Shadow(Shadows& owner, const SnapshotRef& snapshot, const ShadowPlan& plan,
                const http::Request& request)
@@ -127,7 +128,8 @@ void Shadow::on_attempt_end(Attempt& attempt) {
   end(error ? outcomes.error : outcomes.answered);
 }
 
-// ---- all of them ---------------------------------------------------------------------------------
+// ---- all of them
+// ---------------------------------------------------------------------------------
 
 Shadows::Shadows(net::Loop& loop)
     : loop_(loop),

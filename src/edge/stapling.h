@@ -1,5 +1,5 @@
-// What is stapled to the certificates in use: ties the jobs that ask OCSP responders and logs to the
-// keeper. On the main thread.
+// What is stapled to the certificates in use: ties the jobs that ask OCSP responders and logs to
+// the keeper. On the main thread.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ namespace pqedge::edge {
 
 class Stapling {
  public:
-  // Does nothing until it is configured. The keeper must outlive it. No thread runs as long as there
-  // is nobody to ask.
+  // Does nothing until it is configured. The keeper must outlive it. No thread runs as long as
+  // there is nobody to ask.
   Stapling(net::Loop& main_loop, CertificateKeeper& keeper);
   ~Stapling();
   Stapling(const Stapling&) = delete;

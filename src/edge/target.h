@@ -17,11 +17,11 @@ namespace pqedge::edge {
 struct Target {
   size_t pool = SIZE_MAX;  // index into Snapshot::settings.pools; SIZE_MAX: nowhere
 
-  Nanos connect_limit = 0;     // the route's own; 0: the pool's alone
+  Nanos connect_limit = 0;  // the route's own; 0: the pool's alone
   Nanos response_timeout = 0;
   Nanos read_timeout = 0;
-  Nanos request_timeout = 0;   // 0: no limit
-  Nanos hedge_after = 0;       // 0: never
+  Nanos request_timeout = 0;  // 0: no limit
+  Nanos hedge_after = 0;      // 0: never
   size_t buffer_request = 0;
   size_t buffer_response = 0;
   RetryPolicy retry;

@@ -54,10 +54,10 @@ class TcpPassthrough {
     TcpPassthrough& owner;
     std::string_view name;
     std::unique_ptr<net::Stream> stream;
-    ChunkRef buffer;       // while there is something to read
+    ChunkRef buffer;  // while there is something to read
     uint64_t received = 0;
-    bool paused = false;   // the other side is slow
-    bool ended = false;    // nothing more is read from here
+    bool paused = false;  // the other side is slow
+    bool ended = false;   // nothing more is read from here
   };
 
   Side& other(const Side& side) { return &side == &client_ ? server_ : client_; }
@@ -90,7 +90,7 @@ class TcpPassthrough {
   Nanos began_ = 0;
   Nanos connect_began_ = 0;
   Nanos connect_time_ = kNever;
-  Nanos last_ = 0;  // when a byte last came
+  Nanos last_ = 0;   // when a byte last came
   std::string why_;  // of an end that was not in good order
   bool connected_ = false;
   bool finished_ = false;

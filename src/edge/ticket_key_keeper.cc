@@ -37,7 +37,7 @@ Result<TicketKeyKeeper::Loaded> TicketKeyKeeper::load(const crypto::TicketKeySet
   auto key = crypto::load_kem_private_key(settings.private_key_file, settings.passphrase_file);
   if (!key) return fail("tls.ticket_keys.private_key: {}", key.error().message);
   loaded.private_key = std::move(*key);
-  struct stat info {};
+  struct stat info{};
   // Before it is read: a change meanwhile is seen later.
   if (::stat(settings.store_file.c_str(), &info) == 0) {
     loaded.modified = info.st_mtim;
@@ -91,7 +91,7 @@ bool TicketKeyKeeper::changed(const struct stat& info) const {
 void TicketKeyKeeper::look() {
   timer_.arm(loop_, in_use_.settings.poll);
   const std::string& file = in_use_.settings.store_file;
-  struct stat info {};
+  struct stat info{};
   if (::stat(file.c_str(), &info) != 0) {
     const int code = errno;
     complain(std::format("{}: {}", file, std::generic_category().message(code)));
@@ -133,7 +133,7 @@ Result<void> TicketKeyKeeper::rotate() {
     if (auto saved = crypto::save_ticket_store(file, *store); !saved) return saved;
     kRotations.add();
   }
-  struct stat info {};
+  struct stat info{};
   if (::stat(file.c_str(), &info) == 0) {
     in_use_.inode = info.st_ino;
     in_use_.modified = info.st_mtim;

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "crypto/settings.h"
 #include "crypto/ticket_files.h"
 #include "crypto/tickets.h"
-#include "crypto/settings.h"
 #include "net/loop.h"
 
 namespace pqedge::edge {
@@ -23,7 +23,8 @@ class TicketKeyKeeper {
 
   TicketKeyKeeper(net::Loop& main_loop, std::shared_ptr<crypto::TicketKeyRing> ring);
 
-  // What the settings name, read and checked. Errors name the key of the configuration and the file.
+  // What the settings name, read and checked. Errors name the key of the configuration and the
+  // file.
   struct Loaded {
     crypto::TicketKeySettings settings;
     crypto::KemKey private_key;  // null: no store, the keys are the process's own

@@ -17,11 +17,13 @@ counters::Counter retries_because(std::string_view why) {
 }
 
 const counters::Counter& retries(Fault fault) {
-  static const std::array<counters::Counter, kFaults> all = {
-      retries_because("no_connection"), retries_because("refused"),
-      retries_because("dead_connection"), retries_because("reset"),
-      retries_because("timeout"),       retries_because("status"),
-      counters::Counter()};
+  static const std::array<counters::Counter, kFaults> all = {retries_because("no_connection"),
+                                                             retries_because("refused"),
+                                                             retries_because("dead_connection"),
+                                                             retries_because("reset"),
+                                                             retries_because("timeout"),
+                                                             retries_because("status"),
+                                                             counters::Counter()};
   return all[static_cast<size_t>(fault)];
 }
 
@@ -33,7 +35,8 @@ const counters::Counter kHedgeLost("pqedge_hedges_total", kHedgesHelp, {{"won", 
 
 }  // namespace
 
-// ---- the request's body before a server is asked (R16) -------------------------------------------
+// ---- the request's body before a server is asked (R16)
+// -------------------------------------------
 
 // True while more of it is to come.
 bool Exchange::gather_body() {
@@ -50,7 +53,8 @@ bool Exchange::gather_body() {
   return false;
 }
 
-// ---- tries ---------------------------------------------------------------------------------------
+// ---- tries
+// ---------------------------------------------------------------------------------------
 
 // Nothing may follow a call: the exchange's whole life may lie in it.
 void Exchange::try_server(Attempt& attempt, bool fresh) {
@@ -78,8 +82,8 @@ bool Exchange::try_again(Attempt& attempt, Fault fault, uint16_t status) {
   holding_ = false;
   held_.clear();
   attempt_ = &attempt;
-  const bool at_once = fault == Fault::timeout ||
-                       (is_free(fault) && (fault != Fault::no_connection || servers > 1));
+  const bool at_once =
+      fault == Fault::timeout || (is_free(fault) && (fault != Fault::no_connection || servers > 1));
   if (at_once) {
     try_server(attempt, true);
   } else {
@@ -107,8 +111,8 @@ Attempt* Exchange::other_running(const Attempt& attempt) {
 // The first server was silent for so long: another is asked too, and the first answer is taken.
 void Exchange::hedge() {
   const bool repeatable = target_->retry.any_method || http::is_idempotent(request_->method);
-  const bool body_here = request_ended_ && may_repeat_body() &&
-                         pending_.size() <= target_->retry.keep_body;
+  const bool body_here =
+      request_ended_ && may_repeat_body() && pending_.size() <= target_->retry.keep_body;
   if (hedged_ || holding_ || !attempt_->running() || !repeatable || !body_here) return;
   if (asks_for_tunnel()) return;
   if (!budget().take(worker_.loop().now())) {
@@ -151,7 +155,8 @@ void Exchange::drop_attempts() {
   held_.clear();
 }
 
-// ---- an answer that is read before the client gets it (R16) --------------------------------------
+// ---- an answer that is read before the client gets it (R16)
+// --------------------------------------
 
 // Events are sent as they come, whatever the route says: they may be minutes apart.
 bool Exchange::holds_answer(const http::Response& response) const {
@@ -208,7 +213,8 @@ void Exchange::end_held(Attempt& attempt) {
   if (stream_ != nullptr) stream_->send_end(&response.trailers);
 }
 
-// ---- a copy for another pool (R14) ---------------------------------------------------------------
+// ---- a copy for another pool (R14)
+// ---------------------------------------------------------------
 
 void Exchange::begin_shadow() {
   shadow_ = worker_.shadows().begin(snapshot_, plan_->shadow, *request_, *this);

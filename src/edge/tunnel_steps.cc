@@ -14,9 +14,8 @@ Verdict refuse(Exchange& x, uint16_t status, std::string_view reason) {
 Verdict check_connect(Exchange& x) {
   const http::Request& r = x.request();
   if (x.plan().settings == nullptr) {
-    return x.snapshot().serves_connect()
-               ? refuse(x, 403, "no route takes CONNECT for this target")
-               : refuse(x, 501, "CONNECT is not served");
+    return x.snapshot().serves_connect() ? refuse(x, 403, "no route takes CONNECT for this target")
+                                         : refuse(x, 501, "CONNECT is not served");
   }
   if (r.port == 0) return refuse(x, 400, "CONNECT without a port");
   const bool http1 = r.version == http::Version::http10 || r.version == http::Version::http11;

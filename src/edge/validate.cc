@@ -6,9 +6,9 @@
 #include <set>
 
 #include "crypto/policy.h"
-#include "edge/validate_passthrough.h"
 #include "crypto/providers.h"
 #include "edge/validate_acme.h"
+#include "edge/validate_passthrough.h"
 #include "edge/validate_stream.h"
 #include "http/validate.h"
 #include "record/validate.h"
@@ -211,8 +211,7 @@ bool asks_clients(const Settings& s, std::string_view host) {
       if (iequals(named, host)) return asks(policy.tls);
     }
   }
-  return asks(s.tls) ||
-         std::ranges::any_of(s.tls_policies, asks, &crypto::HostPolicySettings::tls);
+  return asks(s.tls) || std::ranges::any_of(s.tls_policies, asks, &crypto::HostPolicySettings::tls);
 }
 
 void check_clients_of_routes(const Settings& s, Problems& out) {
@@ -220,11 +219,12 @@ void check_clients_of_routes(const Settings& s, Problems& out) {
     const route::RouteSettings& r = s.routes[i];
     const auto refuse = [&](std::string_view host) {
       out.push_back({entry_key("route", i),
-                     host.empty() ? std::string("wants a client certificate, and no client is asked "
-                                                "for one")
-                                  : std::format("wants a client certificate, and clients of {} are "
-                                                "not asked for one",
-                                                in_quotes(host)),
+                     host.empty()
+                         ? std::string("wants a client certificate, and no client is asked "
+                                       "for one")
+                         : std::format("wants a client certificate, and clients of {} are "
+                                       "not asked for one",
+                                       in_quotes(host)),
                      "set client_auth in [tls] or in the [[tls_policy]] of the host"});
     };
     if (!r.wants_client()) continue;
@@ -278,21 +278,20 @@ Problems validate(const Settings& settings) {
   check_certificates(settings.tls, out);
   check_debug(settings.debug, out);
   check_clients_of_routes(settings, out);
-  for (Problems part : {crypto::validate(settings.tls), crypto::validate(settings.tls_policies),
-                        http::validate(settings.identity.client_certificate),
-                        crypto::validate(settings.crypto), crypto::validate(settings.signing),
-                        http::validate(settings.limits),
-                        http::validate(settings.identity), upstream::validate(settings.pools),
-                        route::validate(settings.routes), route::validate(settings.header_rules),
-                        content::validate(settings.error_pages), quic::validate(settings.quic),
-                        record::validate(settings.logs), validate_passthroughs(settings),
-                        validate_streams(settings),
-                        validate_acme(settings)}) {
+  for (Problems part :
+       {crypto::validate(settings.tls), crypto::validate(settings.tls_policies),
+        http::validate(settings.identity.client_certificate), crypto::validate(settings.crypto),
+        crypto::validate(settings.signing), http::validate(settings.limits),
+        http::validate(settings.identity), upstream::validate(settings.pools),
+        route::validate(settings.routes), route::validate(settings.header_rules),
+        content::validate(settings.error_pages), quic::validate(settings.quic),
+        record::validate(settings.logs), validate_passthroughs(settings),
+        validate_streams(settings), validate_acme(settings)}) {
     out.insert(out.end(), part.begin(), part.end());
   }
-  const bool answers = std::ranges::any_of(
-      settings.listeners,
-      [](const ListenerSettings& l) { return !l.redirect_to_https && !l.takes_stream(); });
+  const bool answers = std::ranges::any_of(settings.listeners, [](const ListenerSettings& l) {
+    return !l.redirect_to_https && !l.takes_stream();
+  });
   if (settings.routes.empty() && answers) {
     out.push_back({"route", "is missing: every request gets 404", "write a [[route]]", "", true});
   }

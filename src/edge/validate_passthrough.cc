@@ -10,9 +10,9 @@
 namespace pqedge::edge {
 namespace {
 
-constexpr size_t kMaxId = 20;          // RFC 9000 17.2
-constexpr size_t kMaxQuicLbId = 15;    // draft-ietf-quic-load-balancers 4
-constexpr uint8_t kMaxRotation = 6;    // 7 stands for IDs that cannot be routed (4.1)
+constexpr size_t kMaxId = 20;        // RFC 9000 17.2
+constexpr size_t kMaxQuicLbId = 15;  // draft-ietf-quic-load-balancers 4
+constexpr uint8_t kMaxRotation = 6;  // 7 stands for IDs that cannot be routed (4.1)
 
 std::string base_of(size_t i) { return entry_key("passthrough", i); }
 
@@ -57,16 +57,19 @@ void check_pool(const Settings& s, const PassthroughSettings& p, const std::stri
     return;
   }
   if (pool->servers.empty()) {
-    out.push_back({key, std::format("the servers of pool {} are all discovered, and names are passed "
-                                    "on to those of its servers alone", in_quotes(p.pool)),
+    out.push_back({key,
+                   std::format("the servers of pool {} are all discovered, and names are passed "
+                               "on to those of its servers alone",
+                               in_quotes(p.pool)),
                    "name servers in the pool"});
     return;
   }
   if (!on_udp(s, p)) return;
   for (const auto& server : pool->servers) {
     if (server.address.is_ip()) continue;
-    out.push_back({key, std::format("{} of pool {} cannot be reached over UDP",
-                                    in_quotes(server.name), in_quotes(p.pool)),
+    out.push_back({key,
+                   std::format("{} of pool {} cannot be reached over UDP", in_quotes(server.name),
+                               in_quotes(p.pool)),
                    "write protocols = [\"tls\"], or a pool of its own"});
     break;
   }
@@ -125,13 +128,13 @@ void check_server_id(const Settings& s, const PassthroughSettings& p, size_t i,
   if (pool != nullptr && id.server.is_ip() &&
       std::ranges::find(pool->servers, id.server, &upstream::ServerSettings::address) ==
           pool->servers.end()) {
-    out.push_back({key + ".server", id.server.to_string() + " is no server of pool " +
-                                        in_quotes(p.pool)});
+    out.push_back(
+        {key + ".server", id.server.to_string() + " is no server of pool " + in_quotes(p.pool)});
   }
   if (id.prefix.empty() == id.quic_lb.empty()) {
-    out.push_back({key, id.prefix.empty() ? "has neither prefix nor quic_lb"
-                                          : "has both prefix and quic_lb",
-                   "write one of them, in hexadecimal digits"});
+    out.push_back(
+        {key, id.prefix.empty() ? "has neither prefix nor quic_lb" : "has both prefix and quic_lb",
+         "write one of them, in hexadecimal digits"});
   }
   if (id.prefix.size() > kMaxId) {
     out.push_back({key + ".prefix", "is longer than a connection ID can be: 20 bytes"});
@@ -161,8 +164,7 @@ struct Owner {
 // Whether both hold on one listener and one transport.
 bool meet(const Settings& s, const PassthroughSettings& a, const PassthroughSettings& b) {
   return std::ranges::any_of(s.listeners, [&](const ListenerSettings& l) {
-    return holds_on(a, l) && holds_on(b, l) &&
-           ((a.tls && b.tls) || (a.quic && b.quic && l.http3));
+    return holds_on(a, l) && holds_on(b, l) && ((a.tls && b.tls) || (a.quic && b.quic && l.http3));
   });
 }
 

@@ -22,8 +22,9 @@ void check_pool(const Settings& s, const ListenerSettings& l, const std::string&
   if (!l.udp) return;
   for (const auto& server : pool->servers) {
     if (server.address.is_ip()) continue;
-    out.push_back({key, std::format("{} of pool {} cannot be reached over UDP",
-                                    in_quotes(server.name), in_quotes(pool->name)),
+    out.push_back({key,
+                   std::format("{} of pool {} cannot be reached over UDP", in_quotes(server.name),
+                               in_quotes(pool->name)),
                    "take \"udp\" out of protocols, or name a pool of its own"});
     break;
   }

@@ -20,8 +20,7 @@ Result<void> Worker::add_sockets_to(std::vector<PassedSocket>& out) const {
   const auto add = [&](PassedSocket::Use use, const ListenerView& view, int fd) -> Result<void> {
     auto copy = duplicate(fd);
     if (!copy) return std::unexpected(copy.error());
-    out.push_back(
-        {.use = use, .address = view.address, .worker = index_, .fd = std::move(*copy)});
+    out.push_back({.use = use, .address = view.address, .worker = index_, .fd = std::move(*copy)});
     return {};
   };
   for (const auto& [key, l] : tcp_) {
@@ -36,7 +35,8 @@ Result<void> Worker::add_sockets_to(std::vector<PassedSocket>& out) const {
 void Worker::stop_reading(const std::vector<std::string>& udp) {
   for (const auto& [key, l] : quic_) {
     // Taking a socket out of the loop does not fail.
-    if (std::ranges::contains(udp, key)) [[maybe_unused]] const auto ok = l->set_reading(false);
+    if (std::ranges::contains(udp, key)) [[maybe_unused]]
+      const auto ok = l->set_reading(false);
   }
   udp_streams_.stop_reading(udp);
 }
@@ -50,8 +50,8 @@ Result<void> Worker::begin_reading() {
 
 QuicListener* Worker::quic_listener(const net::Address& address) const {
   if (const auto it = quic_.find(address.to_string()); it != quic_.end()) return it->second.get();
-  const auto it = std::ranges::find_if(
-      closing_quic_, [&](const auto& l) { return l->view().address == address; });
+  const auto it = std::ranges::find_if(closing_quic_,
+                                       [&](const auto& l) { return l->view().address == address; });
   return it == closing_quic_.end() ? nullptr : it->get();
 }
 

@@ -108,10 +108,10 @@ int decapsulate(void* context, unsigned char* out, size_t* out_size, const unsig
   if (in_size != a.ciphertext_size() || (out_size != nullptr && *out_size < a.secret_size())) {
     return 0;
   }
-  const bool good = a.kem->decapsulate(out, in, o.key->private_part()) &&
-                    (!a.x25519 || x25519(out + kMlKemSecretSize,
-                                         o.key->private_part() + a.kem->private_size,
-                                         in + a.kem->ciphertext_size));
+  const bool good =
+      a.kem->decapsulate(out, in, o.key->private_part()) &&
+      (!a.x25519 || x25519(out + kMlKemSecretSize, o.key->private_part() + a.kem->private_size,
+                           in + a.kem->ciphertext_size));
   if (!good) {
     wipe(out, a.secret_size());
     return 0;

@@ -13,8 +13,8 @@ Key::~Key() {
 
 bool Key::reserve() {
   if (bytes_ == nullptr) {
-    bytes_ = static_cast<uint8_t*>(
-        std::malloc(algorithm_->public_size() + algorithm_->private_size()));
+    bytes_ =
+        static_cast<uint8_t*>(std::malloc(algorithm_->public_size() + algorithm_->private_size()));
   }
   return bytes_ != nullptr;
 }

@@ -13,7 +13,7 @@ namespace pqedge::fast {
 struct Algorithm {
   const MlKem* kem;  // null: none
   bool x25519;
-  int bits;           // as OpenSSL's own code says of the algorithm
+  int bits;  // as OpenSSL's own code says of the algorithm
   int security_bits;
 
   size_t kem_public() const { return kem == nullptr ? 0 : kem->public_size; }

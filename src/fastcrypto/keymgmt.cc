@@ -59,8 +59,8 @@ void* generation_begin(void*, int selection, const OSSL_PARAM*) {
 // A group's name is the algorithm's, which is known already.
 int generation_set_params(void*, const OSSL_PARAM*) { return 1; }
 const OSSL_PARAM* generation_settable(void*, void*) {
-  static const OSSL_PARAM params[] = {
-      describe(OSSL_PKEY_PARAM_GROUP_NAME, OSSL_PARAM_UTF8_STRING), kNoMore};
+  static const OSSL_PARAM params[] = {describe(OSSL_PKEY_PARAM_GROUP_NAME, OSSL_PARAM_UTF8_STRING),
+                                      kNoMore};
   return params;
 }
 void* generate(void* generation, OSSL_CALLBACK*, void*) {
@@ -171,7 +171,8 @@ void* duplicate(const void* key, int selection) {
   const Key& from = self(key);
   auto* copy = new (std::nothrow) Key(from.algorithm());
   // Parameters alone are an empty key: TLS 1.2 puts the peer's public key into it.
-  if (copy == nullptr || (selection & kPair) == 0 || copy->copy(from, (selection & kPrivate) != 0)) return copy;
+  if (copy == nullptr || (selection & kPair) == 0 || copy->copy(from, (selection & kPrivate) != 0))
+    return copy;
   delete copy;
   return nullptr;
 }

@@ -7,7 +7,7 @@
 
 namespace pqedge::fast {
 
-inline constexpr size_t kX25519Size = 32;  // a key of either kind, and the shared secret
+inline constexpr size_t kX25519Size = 32;       // a key of either kind, and the shared secret
 inline constexpr size_t kMlKemSeedSize = 64;    // d and z, FIPS 203 7.1
 inline constexpr size_t kMlKemSecretSize = 32;  // FIPS 203 table 3
 inline constexpr size_t kMlKemRandomSize = 32;  // m, FIPS 203 7.2

@@ -8,8 +8,8 @@
 namespace pqedge::http {
 namespace {
 
-constexpr std::array<std::string_view, 8> kKeys = {
-    "verify", "subject", "issuer", "san", "serial", "fingerprint", "certificate", "chain"};
+constexpr std::array<std::string_view, 8> kKeys = {"verify", "subject",     "issuer",      "san",
+                                                   "serial", "fingerprint", "certificate", "chain"};
 
 // A byte sequence of RFC 8941 3.3.5, as RFC 9440 2.2 and 2.3 have it.
 std::string_view chain_text(const net::ClientCertificate& client, Arena& arena) {
@@ -44,8 +44,8 @@ void add_client_certificate_fields(Request& request, const net::ConnectionFacts&
   };
   const net::ClientCertificate* client = facts.client.get();
   if (client == nullptr) return add(names.verify, "NONE");
-  add(names.verify, client->verified ? std::string_view("SUCCESS")
-                                     : arena.concat("FAILED:", client->failure));
+  add(names.verify,
+      client->verified ? std::string_view("SUCCESS") : arena.concat("FAILED:", client->failure));
   add(names.subject, arena.copy(client->subject));
   add(names.issuer, arena.copy(client->issuer));
   add(names.san, arena.copy(client->sans));

@@ -14,8 +14,8 @@ namespace pqedge::http {
 // Names of fields; an empty one is not sent. Whatever they are, nobody but this proxy can send them
 // to a backend, in no spelling that a backend could take for them.
 struct ClientCertificateFields {
-  std::string verify = "X-SSL-Client-Verify";       // SUCCESS, NONE, FAILED:why
-  std::string subject = "X-SSL-Client-DN";          // RFC 4514
+  std::string verify = "X-SSL-Client-Verify";  // SUCCESS, NONE, FAILED:why
+  std::string subject = "X-SSL-Client-DN";     // RFC 4514
   std::string issuer = "X-SSL-Client-Issuer-DN";
   std::string san = "X-SSL-Client-SAN";             // "DNS:a.test, URI:spiffe://a/b"
   std::string serial = "X-SSL-Client-Serial";       // hexadecimal
@@ -30,7 +30,8 @@ struct ClientCertificateFields {
   bool is_one(std::string_view name) const;
 };
 
-// Adds them where the connection's policy asks clients for a certificate. The client's own are gone.
+// Adds them where the connection's policy asks clients for a certificate. The client's own are
+// gone.
 void add_client_certificate_fields(Request& request, const net::ConnectionFacts& facts,
                                    const ClientCertificateFields& names);
 

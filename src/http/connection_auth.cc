@@ -18,7 +18,8 @@ bool begins_with_scheme(std::string_view value) {
 // A list of challenges (RFC 9110 11.6.1): commas part them, and the parameters of one as well.
 bool lists_scheme(std::string_view value) {
   for (;;) {
-    while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+    while (!value.empty() && (value.front() == ' ' || value.front() == '\t'))
+      value.remove_prefix(1);
     if (begins_with_scheme(value)) return true;
     const size_t comma = value.find(',');
     if (comma == std::string_view::npos) return false;

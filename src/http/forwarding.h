@@ -1,5 +1,5 @@
-// When a request that came to nothing is sent again: what a pool says of it, and a route, whose word
-// goes first.
+// When a request that came to nothing is sent again: what a pool says of it, and a route, whose
+// word goes first.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct RetryConditions {
 
 struct RetrySettings {
   std::optional<RetryConditions> on;
-  std::optional<bool> any_method;     // also those that are not idempotent (RFC 9110 9.2.2)
-  std::optional<Nanos> backoff;       // before the second try; doubled with each more
+  std::optional<bool> any_method;  // also those that are not idempotent (RFC 9110 9.2.2)
+  std::optional<Nanos> backoff;    // before the second try; doubled with each more
   std::optional<Nanos> backoff_max;
   std::optional<uint64_t> keep_body;  // bytes of a body that are kept to be sent again
 };

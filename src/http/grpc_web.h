@@ -1,5 +1,5 @@
-// gRPC-Web (github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md): the trailers are the last frame of
-// the body, and the body may be base64.
+// gRPC-Web (github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md): the trailers are the last frame
+// of the body, and the body may be base64.
 #pragma once
 
 #include <cstdint>

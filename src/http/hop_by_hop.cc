@@ -85,10 +85,8 @@ bool may_be_trailer(Name id) {
     case Name::x_forwarded_port:
     case Name::x_forwarded_proto:
     case Name::x_real_ip:
-    case Name::x_request_id:
-      return false;
-    default:
-      return true;
+    case Name::x_request_id: return false;
+    default: return true;
   }
 }
 

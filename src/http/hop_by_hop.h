@@ -19,10 +19,8 @@ constexpr bool is_hop_by_hop(Name id) {
     case Name::proxy_authorization:
     case Name::proxy_connection:
     case Name::transfer_encoding:
-    case Name::upgrade:
-      return true;
-    default:
-      return false;
+    case Name::upgrade: return true;
+    default: return false;
   }
 }
 

@@ -15,7 +15,16 @@ std::string_view version_name(Version v);  // "HTTP/1.1", "HTTP/2", "HTTP/3"
 std::string_view via_protocol(Version v);  // "1.1", "2", "3" (RFC 9110 7.6.3)
 
 enum class Method : uint8_t {
-  other, get, head, post, put, delete_, connect, options, trace, patch
+  other,
+  get,
+  head,
+  post,
+  put,
+  delete_,
+  connect,
+  options,
+  trace,
+  patch
 };
 Method parse_method(std::string_view text);  // case-sensitive (RFC 9110 9.1)
 bool is_safe(Method m);                      // RFC 9110 9.2.1
@@ -23,9 +32,9 @@ bool is_idempotent(Method m);                // RFC 9110 9.2.2
 
 // How the length of a body is known.
 enum class BodyKind : uint8_t {
-  none,     // no body follows
-  length,   // `content_length` bytes follow
-  stream    // until the end is signalled
+  none,    // no body follows
+  length,  // `content_length` bytes follow
+  stream   // until the end is signalled
 };
 
 // Views are into `arena` or static. Header fields only: pseudo-header fields are members, and
@@ -41,23 +50,23 @@ struct Request {
   std::string_view scheme;     // "https", "http": of the connection for HTTP/1.1
   std::string_view authority;  // as it came (absolute form or :authority or Host), may have a port
   std::string_view target;     // path and query as they came: "/a%20b?x=1", or "*"; CONNECT: empty
-  // The one protocol that the client asks for in place of HTTP, in lower case ("websocket"), or empty.
-  // In HTTP/1.1 a request without a body, with Upgrade and Connection: upgrade, that names no other
-  // (RFC 9110 7.8); in HTTP/2 and 3 an extended CONNECT, which is told as the GET that it stands for
-  // (RFC 8441 5, RFC 9220). So `method` connect is a plain CONNECT in every version: `authority` is
-  // its target, and `target` is empty.
+  // The one protocol that the client asks for in place of HTTP, in lower case ("websocket"), or
+  // empty. In HTTP/1.1 a request without a body, with Upgrade and Connection: upgrade, that names
+  // no other (RFC 9110 7.8); in HTTP/2 and 3 an extended CONNECT, which is told as the GET that it
+  // stands for (RFC 8441 5, RFC 9220). So `method` connect is a plain CONNECT in every version:
+  // `authority` is its target, and `target` is empty.
   std::string_view upgrade;
   Fields fields;
   Fields trailers;
   BodyKind body = BodyKind::none;
-  uint64_t content_length = 0;      // when body == length
-  bool expects_continue = false;    // the client waits for 100 (RFC 9110 10.1.1)
+  uint64_t content_length = 0;    // when body == length
+  bool expects_continue = false;  // the client waits for 100 (RFC 9110 10.1.1)
 
   // Set by canonicalise() (uri.h).
-  std::string_view host;            // lower case, without port, without a trailing dot
-  uint16_t port = 0;                // of the authority; 0 when it names none
-  std::string_view path;            // canonical path for every decision
-  std::string_view query;           // as it came, without "?"
+  std::string_view host;   // lower case, without port, without a trailing dot
+  uint16_t port = 0;       // of the authority; 0 when it names none
+  std::string_view path;   // canonical path for every decision
+  std::string_view query;  // as it came, without "?"
 };
 
 struct Response {

@@ -55,41 +55,28 @@ class Pass {
       case Name::other: {
         const Protection p = protection_of(f.name);
         f.removed = p == Protection::folded || p == Protection::client_certificate ||
-                    (p == Protection::exact && !trusted_) ||
-                    settings_.protects(f.name);
+                    (p == Protection::exact && !trusted_) || settings_.protects(f.name);
         break;
       }
       case Name::content_length:
       case Name::expect:
       case Name::host:
-      case Name::x_request_id:
-        f.removed = true;
-        break;
-      case Name::te:
-        keep_trailers(f);
-        break;
+      case Name::x_request_id: f.removed = true; break;
+      case Name::te: keep_trailers(f); break;
       case Name::x_forwarded_for:
       case Name::x_forwarded_host:
       case Name::x_forwarded_port:
       case Name::x_forwarded_proto:
-      case Name::x_real_ip:
-        f.removed = !trusted_ || settings_.x_forwarded;
-        break;
-      case Name::forwarded:
-        f.removed = !trusted_ || settings_.forwarded;
-        break;
+      case Name::x_real_ip: f.removed = !trusted_ || settings_.x_forwarded; break;
+      case Name::forwarded: f.removed = !trusted_ || settings_.forwarded; break;
       case Name::cookie:
         if (found_.cookies++ == 0) found_.cookie = &f;
         break;
-      case Name::via:
-        found_.via = &f;
-        break;
+      case Name::via: found_.via = &f; break;
       case Name::early_data:  // never to be removed (RFC 8470 5.1)
         found_.early_data = true;
         break;
-      default:
-        f.removed = is_hop_by_hop(f.id);
-        break;
+      default: f.removed = is_hop_by_hop(f.id); break;
     }
   }
 

@@ -17,12 +17,12 @@ struct Priority {
 
 // Reads a Priority field value: a dictionary (RFC 8941 3.2) of which `u` and `i` are known. What is
 // missing, unknown or has another type leaves what `base` says; a value that is not a dictionary at
-// all counts as empty (RFC 9218 4, RFC 8941 4.2). The base of a request's is the default; that of an
-// answer's is the request's (RFC 9218 8).
+// all counts as empty (RFC 9218 4, RFC 8941 4.2). The base of a request's is the default; that of
+// an answer's is the request's (RFC 9218 8).
 Priority parse_priority(std::string_view value, Priority base = {});
 
-// What PRIORITY_UPDATE frames said of requests that have not come yet (RFC 9218 7): the last few, in
-// the place of what the requests themselves will say.
+// What PRIORITY_UPDATE frames said of requests that have not come yet (RFC 9218 7): the last few,
+// in the place of what the requests themselves will say.
 class EarlyPriorities {
  public:
   void remember(int64_t stream, Priority priority) {

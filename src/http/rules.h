@@ -38,9 +38,9 @@ void strip_trailers(Fields& trailers);
 // Client identity (R5).
 struct IdentitySettings {
   std::vector<net::Network>
-      trusted_proxies;         // whose X-Forwarded-*, Forwarded and X-Request-ID count
-  bool forwarded = true;       // send RFC 7239 Forwarded
-  bool x_forwarded = true;     // send X-Forwarded-For, -Proto, -Host, -Port and X-Real-IP
+      trusted_proxies;      // whose X-Forwarded-*, Forwarded and X-Request-ID count
+  bool forwarded = true;    // send RFC 7239 Forwarded
+  bool x_forwarded = true;  // send X-Forwarded-For, -Proto, -Host, -Port and X-Real-IP
   ClientCertificateFields client_certificate;  // what is sent of a client's certificate
   bool tls_fields = false;     // send X-HTTP-Version, X-TLS-Version, X-TLS-Group and X-TLS-Cipher
   std::string via = "pqedge";  // the pseudonym in Via

@@ -42,27 +42,16 @@ void prepare_for_client(Response& response, Version client_version, std::string_
   Field* via = nullptr;
   fields.for_each_mutable([&](Field& f) {
     switch (f.id) {
-      case Name::other:
-        break;
+      case Name::other: break;
       case Name::alt_svc:  // of the backend's own address
-      case Name::te:
-        f.removed = true;
-        break;
-      case Name::content_length:
-        f.removed = no_length;
-        break;
-      case Name::date:
-        dated = true;
-        break;
+      case Name::te: f.removed = true; break;
+      case Name::content_length: f.removed = no_length; break;
+      case Name::date: dated = true; break;
       case Name::trailer:  // nothing follows a body of HTTP/1.0
         f.removed = client_version == Version::http10;
         break;
-      case Name::via:
-        via = &f;
-        break;
-      default:
-        f.removed = is_hop_by_hop(f.id);
-        break;
+      case Name::via: via = &f; break;
+      default: f.removed = is_hop_by_hop(f.id); break;
     }
   });
   // RFC 9110 7.6.3, 6.6.1.

@@ -3,8 +3,9 @@
 //
 //   client ==bytes==> [server codec] ==ServerStreamHandler==> [exchange]
 //   client <==bytes== [server codec] <==ServerStream========= [exchange]
-//                                       [exchange] ==ClientStream==========> [client codec] ==> backend
-//                                       [exchange] <==ClientStreamHandler== [client codec] <== backend
+//                                       [exchange] ==ClientStream==========> [client codec] ==>
+//                                       backend [exchange] <==ClientStreamHandler== [client codec]
+//                                       <== backend
 //
 // Rules that hold for every codec:
 //  - All calls are on the worker's thread. A call never blocks.
@@ -15,7 +16,8 @@
 //  - Sending never refuses bytes: the sender looks at backlog() and stops at its own high-water
 //    mark until on_writable().
 //  - A stream object belongs to its codec and lives until both directions are finished or reset
-//    (by either side); after `on_finished`/`on_reset`, or a call of reset(), it must not be touched.
+//    (by either side); after `on_finished`/`on_reset`, or a call of reset(), it must not be
+//    touched.
 //
 // Tunnels (WebSocket, CONNECT). A request may ask for one: Request::upgrade, or the method CONNECT.
 // It is one from the head of the answer on that has Response::tunnel, on each side by itself:
@@ -25,18 +27,20 @@
 //    on_response_body() brings what the backend sends; on_response_end() says that it ended its own
 //    direction, and the other goes on.
 //  - Toward the client: send_head() with Response::tunnel and `end` false; the status is 101 for
-//    Request::upgrade in HTTP/1.1, which the codec gives its Connection and Upgrade fields, else 2xx.
-//    From then on on_body() brings what the client sends, although on_head() was told the end of the
-//    request (HTTP/1.1), and on_end() says that it ended its direction: in HTTP/1.1 by a FIN, in
-//    HTTP/2 and 3 by END_STREAM or FIN. In HTTP/2 and 3 bytes may come before the answer does.
-//    send_body() and send_end() (without trailers) are the other direction.
-//  - Credit, backlog() and on_writable() work as for bodies. The codecs' limits and clocks of bodies
+//    Request::upgrade in HTTP/1.1, which the codec gives its Connection and Upgrade fields, else
+//    2xx. From then on on_body() brings what the client sends, although on_head() was told the end
+//    of the request (HTTP/1.1), and on_end() says that it ended its direction: in HTTP/1.1 by a
+//    FIN, in HTTP/2 and 3 by END_STREAM or FIN. In HTTP/2 and 3 bytes may come before the answer
+//    does. send_body() and send_end() (without trailers) are the other direction.
+//  - Credit, backlog() and on_writable() work as for bodies. The codecs' limits and clocks of
+//  bodies
 //    do not hold, but for that of a peer that takes nothing: how long a tunnel may be silent is its
 //    owner's to say.
-//  - The stream is gone when both directions have ended (on_finished; on the backend's side the later
+//  - The stream is gone when both directions have ended (on_finished; on the backend's side the
+//  later
 //    of on_response_end() and send_request_end()), or by a reset, which both sides can see: a
-//    connection that is reset in HTTP/1.1, else RST_STREAM or RESET_STREAM. A connection of HTTP/1.1
-//    that was a tunnel is closed after it.
+//    connection that is reset in HTTP/1.1, else RST_STREAM or RESET_STREAM. A connection of
+//    HTTP/1.1 that was a tunnel is closed after it.
 //  - An answer without Response::tunnel is an ordinary one: nothing was tunnelled.
 #pragma once
 
@@ -53,18 +57,19 @@ namespace pqedge::http {
 // Why a stream ended early. Mapped to RST_STREAM / RESET_STREAM codes and connection closes.
 enum class Abort : uint8_t {
   none,
-  cancelled,         // the peer gave up (RST_STREAM CANCEL, a closed connection)
-  connection_lost,   // the transport broke or timed out
-  protocol_error,    // the peer broke the protocol
-  refused,           // surely not processed: GOAWAY above, REFUSED_STREAM, no byte taken
+  cancelled,        // the peer gave up (RST_STREAM CANCEL, a closed connection)
+  connection_lost,  // the transport broke or timed out
+  protocol_error,   // the peer broke the protocol
+  refused,          // surely not processed: GOAWAY above, REFUSED_STREAM, no byte taken
   timed_out,
   too_large,
-  internal_error,    // ours; toward a client: the answer cannot be completed (a dead backend)
-  flood              // the connection's budget is spent (ENHANCE_YOUR_CALM, H3_EXCESSIVE_LOAD)
+  internal_error,  // ours; toward a client: the answer cannot be completed (a dead backend)
+  flood            // the connection's budget is spent (ENHANCE_YOUR_CALM, H3_EXCESSIVE_LOAD)
 };
 std::string_view abort_name(Abort why);
 
-// ---- toward clients ------------------------------------------------------------------------------
+// ---- toward clients
+// ------------------------------------------------------------------------------
 
 // The exchange's side of one request. Implemented by edge.
 class ServerStreamHandler {
@@ -90,8 +95,8 @@ class ServerStreamHandler {
   virtual void on_writable() = 0;
   // The stream is gone: do not touch the ServerStream again.
   virtual void on_reset(Abort why) = 0;
-  // The response went out whole (given to the kernel, or acknowledged with QUIC) and the request was read
-  // to its end. The stream is gone.
+  // The response went out whole (given to the kernel, or acknowledged with QUIC) and the request
+  // was read to its end. The stream is gone.
   virtual void on_finished() = 0;
 
  protected:
@@ -167,7 +172,8 @@ class ServerConnection {
   virtual size_t active_streams() const = 0;
 };
 
-// ---- toward backends -----------------------------------------------------------------------------
+// ---- toward backends
+// -----------------------------------------------------------------------------
 
 // The exchange's side of one request to a backend. Implemented by edge.
 class ClientStreamHandler {
@@ -178,7 +184,7 @@ class ClientStreamHandler {
   virtual void on_informational() = 0;  // response() holds a 1xx other than 101
   virtual void on_response_head(bool end) = 0;
   virtual void on_response_body(Slice bytes) = 0;
-  virtual void on_response_end() = 0;   // response().trailers holds what came after the body
+  virtual void on_response_end() = 0;  // response().trailers holds what came after the body
   virtual void on_request_writable() = 0;
   // The stream is gone. `safe_to_retry`: provably no byte of the request was processed (refused,
   // or a reused connection that died before any byte of an answer; idempotence is the caller's
@@ -214,8 +220,8 @@ class ClientConnectionHandler {
  public:
   // A stream ended and the connection can take another.
   virtual void on_available() = 0;
-  // The peer said GOAWAY: no further stream can be opened, those that it took go on. `processed` are
-  // all that it took, `refused` those that were told Abort::refused because of it.
+  // The peer said GOAWAY: no further stream can be opened, those that it took go on. `processed`
+  // are all that it took, `refused` those that were told Abort::refused because of it.
   virtual void on_going_away(uint64_t processed, uint64_t refused) {
     static_cast<void>(processed);
     static_cast<void>(refused);

@@ -10,7 +10,10 @@
 
 namespace pqedge::http {
 
-enum class EncodedSlash : uint8_t { keep, refuse };  // "%2F": stays "%2F" in the canonical path, or 400
+enum class EncodedSlash : uint8_t {
+  keep,
+  refuse
+};  // "%2F": stays "%2F" in the canonical path, or 400
 
 // A refusal: the status and a static text for the log.
 struct Refusal {

@@ -32,7 +32,7 @@ class BackendJobs {
   BackendJobs() = default;
 
   std::unique_ptr<net::Loop> loop_;
-  std::unique_ptr<Health> health_;        // these two on the thread
+  std::unique_ptr<Health> health_;  // these two on the thread
   std::unique_ptr<Discovery> discovery_;
   std::thread thread_;
 };

@@ -95,8 +95,8 @@ class DemoConnection final : public ListNode<DemoConnection>,
   void status(std::string_view number) {
     const auto n = parse_decimal(number);
     if (!n || *n < 200 || *n > 599) return text(400, "/status/N takes a number from 200 to 599.\n");
-    text(static_cast<uint16_t>(*n), std::format("{} {}\n", *n, http::reason_phrase(
-                                                                   static_cast<uint16_t>(*n))));
+    text(static_cast<uint16_t>(*n),
+         std::format("{} {}\n", *n, http::reason_phrase(static_cast<uint16_t>(*n))));
   }
 
   void echo() {

@@ -70,9 +70,10 @@ std::string demo_page(const http::Request& request) {
   out += "</table>\n<h2>The request as the backend received it</h2>\n<table>\n";
   row(out, request.method_text, request.target);
   request.fields.for_each([&](const http::Field& f) { row(out, f.name, f.value); });
-  out += "</table>\n<h2>Try</h2>\n<p><a href=\"/bytes/1000000\">/bytes/1000000</a>, "
-         "<a href=\"/slow\">/slow</a>, <a href=\"/status/503\">/status/503</a>, "
-         "and a POST to /echo.</p>\n</html>\n";
+  out +=
+      "</table>\n<h2>Try</h2>\n<p><a href=\"/bytes/1000000\">/bytes/1000000</a>, "
+      "<a href=\"/slow\">/slow</a>, <a href=\"/status/503\">/status/503</a>, "
+      "and a POST to /echo.</p>\n</html>\n";
   return out;
 }
 

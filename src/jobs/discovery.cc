@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <format>
+#include <fstream>
 
 #include "base/log.h"
 #include "upstream/server_list.h"
@@ -27,7 +27,8 @@ Result<std::vector<ServerSettings>> read_server_file(const std::string& path) {
   return servers;
 }
 
-// ---- one pool ------------------------------------------------------------------------------------
+// ---- one pool
+// ------------------------------------------------------------------------------------
 
 class Discovery::Entry {
  public:
@@ -66,7 +67,8 @@ class Discovery::Entry {
   bool failing_ = false;
 };
 
-// ---- DNS -----------------------------------------------------------------------------------------
+// ---- DNS
+// -----------------------------------------------------------------------------------------
 
 class Discovery::DnsEntry final : public Entry, public std::enable_shared_from_this<DnsEntry> {
  public:
@@ -153,10 +155,10 @@ class Discovery::DnsEntry final : public Entry, public std::enable_shared_from_t
       const auto rank = std::ranges::lower_bound(priorities, t.service.priority);
       for (const net::Address& address : t.addresses) {
         ServerSettings s{.address = address, .name = address.to_string()};
-        s.weight = std::max(1U, static_cast<uint32_t>(
-                                    uint64_t{t.service.weight} * upstream::kMaxWeight / scale));
-        s.priority = std::min(static_cast<uint32_t>(rank - priorities.begin()),
-                              upstream::kMaxPriority);
+        s.weight = std::max(
+            1U, static_cast<uint32_t>(uint64_t{t.service.weight} * upstream::kMaxWeight / scale));
+        s.priority =
+            std::min(static_cast<uint32_t>(rank - priorities.begin()), upstream::kMaxPriority);
         if (servers.size() < upstream::kMaxServers) servers.try_emplace(s.name, std::move(s));
       }
     }
@@ -177,16 +179,15 @@ class Discovery::DnsEntry final : public Entry, public std::enable_shared_from_t
 
   void finish(std::vector<ServerSettings> servers, uint32_t ttl) {
     failures_ = 0;
-    const Nanos wait =
-        std::clamp(Nanos{ttl} * kSecond, settings_.min_ttl, settings_.max_ttl);
+    const Nanos wait = std::clamp(Nanos{ttl} * kSecond, settings_.min_ttl, settings_.max_ttl);
     timer_.arm(owner_.loop_, wait);
     tell(std::move(servers), seconds(wait));
   }
 
   // Soon again, and then less often.
   void fail_with(const Error& error) {
-    const Nanos wait = std::clamp(kSecond << std::min(failures_, 6U), settings_.min_ttl,
-                                  settings_.max_ttl);
+    const Nanos wait =
+        std::clamp(kSecond << std::min(failures_, 6U), settings_.min_ttl, settings_.max_ttl);
     ++failures_;
     timer_.arm(owner_.loop_, wait);
     tell(fail("{}: {}", settings_.name, error.message), seconds(wait));
@@ -205,7 +206,8 @@ class Discovery::DnsEntry final : public Entry, public std::enable_shared_from_t
   std::map<std::string, std::vector<net::Address>> known_;
 };
 
-// ---- a file --------------------------------------------------------------------------------------
+// ---- a file
+// --------------------------------------------------------------------------------------
 
 class Discovery::FileEntry final : public Entry {
  public:
@@ -229,7 +231,8 @@ class Discovery::FileEntry final : public Entry {
   std::unique_ptr<FileWatch> watch_;
 };
 
-// ---- Discovery -----------------------------------------------------------------------------------
+// ---- Discovery
+// -----------------------------------------------------------------------------------
 
 Discovery::Discovery(net::Loop& loop, Tell tell) : loop_(loop), tell_(std::move(tell)) {}
 Discovery::~Discovery() = default;

@@ -16,7 +16,8 @@
 namespace pqedge::jobs {
 namespace {
 
-// What changes the meaning of a name: not reads, and not each write of a file that is being written.
+// What changes the meaning of a name: not reads, and not each write of a file that is being
+// written.
 constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                              IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 constexpr int kMostLinks = 40;  // as the kernel counts them (path_resolution(7))
@@ -45,8 +46,9 @@ std::string parent_of(const std::string& directory) {
 std::string link_of(const std::string& path) {
   char target[PATH_MAX];
   const ssize_t n = readlink(path.c_str(), target, sizeof target);
-  return n > 0 && static_cast<size_t>(n) < sizeof target ? std::string(target, static_cast<size_t>(n))
-                                                         : std::string();
+  return n > 0 && static_cast<size_t>(n) < sizeof target
+             ? std::string(target, static_cast<size_t>(n))
+             : std::string();
 }
 
 void add(std::vector<std::string>& list, const std::string& one) {

@@ -15,9 +15,9 @@
 
 namespace pqedge::jobs {
 
-// inotify(7) on every directory that a path leads through by a link, and on the one it ends in. Where
-// the kernel sees nothing (network file systems, changes by another machine) a look every `poll` does.
-// Lives on one loop's thread.
+// inotify(7) on every directory that a path leads through by a link, and on the one it ends in.
+// Where the kernel sees nothing (network file systems, changes by another machine) a look every
+// `poll` does. Lives on one loop's thread.
 class FileWatch final : private net::EventSource {
  public:
   struct Options {

@@ -39,9 +39,9 @@ struct OcspNews {
   std::string response;     // DER; empty: nothing may be sent
   int64_t this_update = 0;  // Unix seconds
   int64_t valid_until = 0;
-  std::string timestamps;   // within the response
-  std::string status;       // "good", "revoked", "unknown"; empty: none was heard yet
-  std::string error;        // of the last question, empty when it was answered well
+  std::string timestamps;     // within the response
+  std::string status;         // "good", "revoked", "unknown"; empty: none was heard yet
+  std::string error;          // of the last question, empty when it was answered well
   int64_t next_question = 0;  // Unix seconds; 0: none is planned
 };
 

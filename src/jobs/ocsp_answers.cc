@@ -58,8 +58,7 @@ Result<void> OcspJob::use(const EntryRef& entry, const std::string& response) {
                                                  entry->subject.issuer.get(), unix_now());
   if (!answer) return std::unexpected(answer.error());
   switch (answer->status) {
-    case crypto::OcspStatus::unknown:
-      return fail("the responder does not know the certificate");
+    case crypto::OcspStatus::unknown: return fail("the responder does not know the certificate");
     case crypto::OcspStatus::revoked:
       entry->asking = false;
       on_revoked(entry, *answer);
@@ -130,9 +129,8 @@ void OcspJob::on_failure(const EntryRef& entry, const std::string& why) {
   entry->error = why;
   log::at(first ? log::Level::warning : log::Level::debug, "ocsp",
           "{}: no OCSP response: {}; {}{}; asked again in {} s", entry->subject.label, why,
-          entry->response.empty()
-              ? std::string("none is sent")
-              : "the last one is sent until " + time_text(entry->valid_until),
+          entry->response.empty() ? std::string("none is sent")
+                                  : "the last one is sent until " + time_text(entry->valid_until),
           entry->response.empty() && entry->subject.must_staple ? kMustStaple : "",
           std::max<Nanos>(wait / kSecond, 1));
   ask_in(entry, wait);

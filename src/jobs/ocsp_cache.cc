@@ -20,8 +20,7 @@ constexpr auto kOldAge = std::chrono::days(30);
 
 bool is_ours(std::string_view name) {
   return name.size() == kHexDigits + kEnding.size() && name.ends_with(kEnding) &&
-         std::ranges::all_of(name.substr(0, kHexDigits),
-                             [](char c) { return hex_value(c) >= 0; });
+         std::ranges::all_of(name.substr(0, kHexDigits), [](char c) { return hex_value(c) >= 0; });
 }
 
 }  // namespace
@@ -53,8 +52,9 @@ std::optional<OcspNews> cached_response(const crypto::OcspSettings& settings,
     if (kept.error().code != ENOENT) log::warning("ocsp", "{}", kept.error().message);
     return std::nullopt;
   }
-  const auto answer = crypto::read_ocsp_response(as_bytes(*kept), subject.leaf.get(),
-                                                 subject.issuer.get(), static_cast<int64_t>(wall_now() / kSecond));
+  const auto answer =
+      crypto::read_ocsp_response(as_bytes(*kept), subject.leaf.get(), subject.issuer.get(),
+                                 static_cast<int64_t>(wall_now() / kSecond));
   if (!answer || answer->status != crypto::OcspStatus::good) {
     log::info("ocsp", "{}: the response in {} is of no use: {}", subject.label, file,
               answer ? "it does not say \"good\"" : answer.error().message);

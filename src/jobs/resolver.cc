@@ -102,10 +102,9 @@ Result<std::unique_ptr<Resolver>> Resolver::create(net::Loop& loop,
   options.qcache_max_ttl = 0;  // when to ask again is decided by who asks
   options.evsys = ARES_EVSYS_DEFAULT;
   ares_channel_t* channel = nullptr;
-  const int status =
-      ares_init_options(&channel, &options,
-                        ARES_OPT_TIMEOUTMS | ARES_OPT_MAXTIMEOUTMS | ARES_OPT_TRIES |
-                            ARES_OPT_QUERY_CACHE | ARES_OPT_EVENT_THREAD);
+  const int status = ares_init_options(&channel, &options,
+                                       ARES_OPT_TIMEOUTMS | ARES_OPT_MAXTIMEOUTMS | ARES_OPT_TRIES |
+                                           ARES_OPT_QUERY_CACHE | ARES_OPT_EVENT_THREAD);
   if (status != ARES_SUCCESS) return fail("c-ares: {}", ares_strerror(status));
   resolver->channel_ = channel;
   if (servers.empty()) return resolver;

@@ -46,8 +46,8 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  // A and AAAA, /etc/hosts included. `done` is called once, on the loop; an answer without an address
-  // is an error.
+  // A and AAAA, /etc/hosts included. `done` is called once, on the loop; an answer without an
+  // address is an error.
   void addresses(const std::string& name, uint16_t port, Done<FoundAddresses> done);
   void services(const std::string& name, Done<FoundServices> done);
 

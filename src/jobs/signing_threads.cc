@@ -13,8 +13,8 @@
 namespace pqedge::jobs {
 namespace {
 
-// Beside a worker that wants the same CPU a signing thread gets a quarter of it: the worker has many
-// clients to serve, it has one.
+// Beside a worker that wants the same CPU a signing thread gets a quarter of it: the worker has
+// many clients to serve, it has one.
 constexpr int kNice = 5;
 
 const counters::Counter waiting("pqedge_slow_signatures_waiting",
@@ -22,8 +22,9 @@ const counters::Counter waiting("pqedge_slow_signatures_waiting",
                                 counters::Kind::gauge);
 const counters::Counter no_room("pqedge_slow_signatures_no_room_total",
                                 "handshakes that found the queue of slow signatures full");
-const counters::Counter over_share("pqedge_slow_signatures_over_share_total",
-                                   "handshakes of an address that had its share of slow signatures");
+const counters::Counter over_share(
+    "pqedge_slow_signatures_over_share_total",
+    "handshakes of an address that had its share of slow signatures");
 const counters::Counter too_late("pqedge_slow_signatures_too_late_total",
                                  "handshakes that waited for a slow signature past the deadline");
 const counters::Counter nobody_waits("pqedge_slow_signatures_dropped_total",

@@ -17,8 +17,8 @@
 
 namespace pqedge::jobs {
 
-// Bounded in all it has: threads, handshakes in the queue or being signed, their share an address, and
-// how long one waits. A signature under way is not broken off: the deadline is looked at when a
+// Bounded in all it has: threads, handshakes in the queue or being signed, their share an address,
+// and how long one waits. A signature under way is not broken off: the deadline is looked at when a
 // thread takes a task up.
 class SigningThreads final : public crypto::SlowSigner {
  public:
@@ -28,8 +28,8 @@ class SigningThreads final : public crypto::SlowSigner {
 
   // Queue, share and deadline; what waits already stays.
   void update(const crypto::SigningSettings& settings);
-  // Ends the threads, each after the signature it is at; what waits is dropped. Before the loops that
-  // tasks name are destroyed.
+  // Ends the threads, each after the signature it is at; what waits is dropped. Before the loops
+  // that tasks name are destroyed.
   void stop();
 
   std::shared_ptr<Place> reserve(const net::Address& peer) override;

@@ -50,7 +50,8 @@ class TimestampJob {
 
   // All on the web thread. Other logs begin anew with every certificate.
   void configure(TimestampOptions options);
-  void add(TimestampSubject subject);  // or exchanges the one of that id; the same leaf is left alone
+  void add(
+      TimestampSubject subject);  // or exchanges the one of that id; the same leaf is left alone
   void remove(const std::string& id);
 
  private:

@@ -96,9 +96,10 @@ bool WebThread::Transfer::prepare() {
 std::string WebThread::Transfer::why(int code) const {
   if (too_long) return std::format("the answer is longer than {} bytes", request.max_answer);
   if (!refused.empty()) {
-    return std::format("{} is a loopback, link-local or otherwise special address, and may not be "
-                       "asked",
-                       refused);
+    return std::format(
+        "{} is a loopback, link-local or otherwise special address, and may not be "
+        "asked",
+        refused);
   }
   return error[0] != '\0' ? error : curl_easy_strerror(static_cast<CURLcode>(code));
 }

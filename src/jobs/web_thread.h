@@ -1,5 +1,6 @@
-// A thread that asks things of other servers: requests with bounds, several at a time (libcurl), and
-// timers. Who uses it lives on it: what it is asked to run, and all answers, come on this thread.
+// A thread that asks things of other servers: requests with bounds, several at a time (libcurl),
+// and timers. Who uses it lives on it: what it is asked to run, and all answers, come on this
+// thread.
 #pragma once
 
 #include <atomic>

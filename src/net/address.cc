@@ -181,11 +181,8 @@ Address Address::from_sockaddr(const sockaddr* sa, socklen_t length) {
       a.size_ = sizeof(sockaddr_in6);
       break;
     }
-    case AF_UNIX:
-      a.size_ = std::min<socklen_t>(length, sizeof(sockaddr_un));
-      break;
-    default:
-      return a;
+    case AF_UNIX: a.size_ = std::min<socklen_t>(length, sizeof(sockaddr_un)); break;
+    default: return a;
   }
   std::memcpy(&a.storage_, sa, a.size_);
   return a;
@@ -193,34 +190,25 @@ Address Address::from_sockaddr(const sockaddr* sa, socklen_t length) {
 
 bool Address::is_loopback() const {
   switch (family()) {
-    case AF_INET:
-      return (ntohl(storage_.v4.sin_addr.s_addr) >> 24) == 127;
-    case AF_INET6:
-      return IN6_IS_ADDR_LOOPBACK(&storage_.v6.sin6_addr);
-    default:
-      return false;
+    case AF_INET: return (ntohl(storage_.v4.sin_addr.s_addr) >> 24) == 127;
+    case AF_INET6: return IN6_IS_ADDR_LOOPBACK(&storage_.v6.sin6_addr);
+    default: return false;
   }
 }
 
 bool Address::is_any() const {
   switch (family()) {
-    case AF_INET:
-      return storage_.v4.sin_addr.s_addr == INADDR_ANY;
-    case AF_INET6:
-      return IN6_IS_ADDR_UNSPECIFIED(&storage_.v6.sin6_addr);
-    default:
-      return false;
+    case AF_INET: return storage_.v4.sin_addr.s_addr == INADDR_ANY;
+    case AF_INET6: return IN6_IS_ADDR_UNSPECIFIED(&storage_.v6.sin6_addr);
+    default: return false;
   }
 }
 
 uint16_t Address::port() const {
   switch (family()) {
-    case AF_INET:
-      return ntohs(storage_.v4.sin_port);
-    case AF_INET6:
-      return ntohs(storage_.v6.sin6_port);
-    default:
-      return 0;
+    case AF_INET: return ntohs(storage_.v4.sin_port);
+    case AF_INET6: return ntohs(storage_.v6.sin6_port);
+    default: return 0;
   }
 }
 
@@ -249,13 +237,9 @@ size_t Address::write_ip(char* out) const {
       std::memcpy(ip, &storage_.v4.sin_addr, sizeof ip);
       return static_cast<size_t>(put_v4(out, ip) - out);
     }
-    case AF_INET6:
-      return static_cast<size_t>(put_v6(out, storage_.v6.sin6_addr.s6_addr) - out);
-    case AF_UNIX:
-      std::memcpy(out, "unix", 4);
-      return 4;
-    default:
-      return 0;
+    case AF_INET6: return static_cast<size_t>(put_v6(out, storage_.v6.sin6_addr.s6_addr) - out);
+    case AF_UNIX: std::memcpy(out, "unix", 4); return 4;
+    default: return 0;
   }
 }
 
@@ -266,8 +250,7 @@ std::string Address::ip() const {
 
 std::string Address::to_string() const {
   switch (family()) {
-    case AF_INET:
-      return std::format("{}:{}", ip(), port());
+    case AF_INET: return std::format("{}:{}", ip(), port());
     case AF_INET6: {
       const uint32_t zone = storage_.v6.sin6_scope_id;
       if (zone != 0) return std::format("[{}%{}]:{}", ip(), zone, port());
@@ -277,8 +260,7 @@ std::string Address::to_string() const {
       const size_t room = size_ - std::min<size_t>(size_, offsetof(sockaddr_un, sun_path));
       return "unix:" + std::string(storage_.un.sun_path, strnlen(storage_.un.sun_path, room));
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -292,10 +274,8 @@ bool operator==(const Address& a, const Address& b) {
       return a.storage_.v6.sin6_port == b.storage_.v6.sin6_port &&
              a.storage_.v6.sin6_scope_id == b.storage_.v6.sin6_scope_id &&
              std::memcmp(&a.storage_.v6.sin6_addr, &b.storage_.v6.sin6_addr, 16) == 0;
-    case AF_UNIX:
-      return a.to_string() == b.to_string();
-    default:
-      return true;
+    case AF_UNIX: return a.to_string() == b.to_string();
+    default: return true;
   }
 }
 

@@ -21,14 +21,14 @@ enum class EchUse : uint8_t {
   refused,   // no key of ours opens it (GREASE, or a key since taken away): the outer hello counts
 };
 
-// The certificate whose key the client of a connection proved to hold (RFC 8446 4.4.2). The texts are
-// printable ASCII and can stand in a header field: what else was in the certificate is escaped.
+// The certificate whose key the client of a connection proved to hold (RFC 8446 4.4.2). The texts
+// are printable ASCII and can stand in a header field: what else was in the certificate is escaped.
 struct ClientCertificate {
-  std::string subject;      // RFC 4514: "CN=alice,O=Example"
+  std::string subject;  // RFC 4514: "CN=alice,O=Example"
   std::string issuer;
-  std::string serial;       // hexadecimal, upper case
-  std::string fingerprint;  // SHA-256 of the certificate, hexadecimal, lower case
-  std::string sans;         // "DNS:a.test, email:a@b.test, URI:spiffe://a/b, IP:192.0.2.1"
+  std::string serial;              // hexadecimal, upper case
+  std::string fingerprint;         // SHA-256 of the certificate, hexadecimal, lower case
+  std::string sans;                // "DNS:a.test, email:a@b.test, URI:spiffe://a/b, IP:192.0.2.1"
   std::vector<std::string> names;  // the same one by one, without their kind; DNS in lower case
   std::string der;                 // base64
   std::vector<std::string> chain;  // base64, as the client sent it, without the leaf
@@ -60,7 +60,7 @@ struct ConnectionFacts {
   // The client's Finished has not come yet: what it says may be a replay (RFC 8470 3), and nothing
   // proves who it is.
   bool handshake_pending = false;
-  bool post_quantum = false;     // the group is a hybrid or pure ML-KEM
+  bool post_quantum = false;          // the group is a hybrid or pure ML-KEM
   bool offered_post_quantum = false;  // the client's hello lists a group with ML-KEM
   bool hello_retry = false;           // the handshake took a HelloRetryRequest
 

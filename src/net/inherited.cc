@@ -14,7 +14,7 @@
 namespace pqedge::net {
 namespace {
 
-constexpr int kFirst = 3;          // SD_LISTEN_FDS_START
+constexpr int kFirst = 3;  // SD_LISTEN_FDS_START
 constexpr uint64_t kMost = 1024;
 
 // The descriptors passed to this very process, taken out of the environment.
@@ -65,9 +65,10 @@ Result<InheritedSocket> take(int fd, std::string name) {
   const bool is_stream = *type == SOCK_STREAM && listening.value_or(0) != 0 &&
                          (socket.address.is_ip() || socket.address.is_unix());
   if (!is_stream && !(socket.udp && socket.address.is_ip())) {
-    return fail("the service manager passed '{}' ({}), which is neither a listening stream socket "
-                "nor a UDP socket: use ListenStream= without Accept=yes, or ListenDatagram=",
-                socket.name, socket.address.to_string());
+    return fail(
+        "the service manager passed '{}' ({}), which is neither a listening stream socket "
+        "nor a UDP socket: use ListenStream= without Accept=yes, or ListenDatagram=",
+        socket.name, socket.address.to_string());
   }
   if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 ||
       fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) {

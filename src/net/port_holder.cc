@@ -46,8 +46,8 @@ bool holds_any(const std::filesystem::path& process, const std::set<std::string>
 std::optional<PortHolder> find_port_holder(const Address& address, bool udp) {
   if (!address.is_ip()) return std::nullopt;
   std::set<std::string> links;
-  for (const char* table : {udp ? "/proc/net/udp" : "/proc/net/tcp",
-                            udp ? "/proc/net/udp6" : "/proc/net/tcp6"}) {
+  for (const char* table :
+       {udp ? "/proc/net/udp" : "/proc/net/tcp", udp ? "/proc/net/udp6" : "/proc/net/tcp6"}) {
     sockets_of(table, address.port(), udp, links);
   }
   if (links.empty()) return std::nullopt;

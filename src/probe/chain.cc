@@ -55,11 +55,11 @@ CertificateReport read_certificate(X509* certificate) {
   X509_get_signature_info(certificate, &digest, nullptr, nullptr, nullptr);
   // Nobody checks the signature on a root (RFC 8446 4.4.2.4).
   const bool self_signed = X509_self_signed(certificate, 0) == 1;
-  report.weak = report.bits < kLeastSecurity ||
-                (!self_signed && (digest == NID_sha1 || digest == NID_md5));
+  report.weak =
+      report.bits < kLeastSecurity || (!self_signed && (digest == NID_sha1 || digest == NID_md5));
   report.der = static_cast<size_t>(std::max(0, i2d_X509(certificate, nullptr)));
-  report.public_key = static_cast<size_t>(
-      std::max(0, i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), nullptr)));
+  report.public_key =
+      static_cast<size_t>(std::max(0, i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), nullptr)));
   report.not_after = crypto::to_unix(X509_get0_notAfter(certificate));
   crypto::clear_errors();
   return report;
@@ -69,8 +69,8 @@ size_t embedded_scts(X509* leaf) {
 #ifdef OPENSSL_NO_CT
   return 0;
 #else
-  auto* list = static_cast<STACK_OF(SCT)*>(
-      X509_get_ext_d2i(leaf, NID_ct_precert_scts, nullptr, nullptr));
+  auto* list =
+      static_cast<STACK_OF(SCT)*>(X509_get_ext_d2i(leaf, NID_ct_precert_scts, nullptr, nullptr));
   if (list == nullptr) return 0;
   const int count = sk_SCT_num(list);
   SCT_LIST_free(list);

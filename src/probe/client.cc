@@ -87,7 +87,8 @@ Result<crypto::SslCtxPtr> make_context(const Options& options, const SessionAsk&
   SSL_CTX_set_security_level(raw, 0);
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(raw, keep_ticket);
-  // SSL_read() returns after each message: a server that sends tickets without end meets a deadline.
+  // SSL_read() returns after each message: a server that sends tickets without end meets a
+  // deadline.
   SSL_CTX_clear_mode(raw, SSL_MODE_AUTO_RETRY);
   if (asked.compression == 0) SSL_CTX_set_options(raw, SSL_OP_NO_RX_CERTIFICATE_COMPRESSION);
   if (auto trust = set_trust(raw, options); !trust) return std::unexpected(trust.error());
@@ -123,9 +124,8 @@ Result<crypto::SslPtr> make_client(SSL_CTX* context, const Options& options,
     wire += static_cast<char>(protocol.size());
     wire += protocol;
   }
-  if (!wire.empty() &&
-      SSL_set_alpn_protos(ssl.get(), as_bytes(wire).data(), static_cast<unsigned>(wire.size())) !=
-          0) {
+  if (!wire.empty() && SSL_set_alpn_protos(ssl.get(), as_bytes(wire).data(),
+                                           static_cast<unsigned>(wire.size())) != 0) {
     return fail("TLS: the ALPN list was not taken");
   }
   if (asked.extras) {

@@ -27,8 +27,8 @@ bool quic_classical(const Report& r) {
 bool retry_fails(const Report& r) { return r.retry_fails; }
 bool hybrid_client_fails(const Report& r) { return is(r.hybrid_client, false); }
 bool hello_cannot_be_split(const Report& r) {
-  return r.accepts(kTls13) && (is(r.large_hello, false) || is(r.two_segments, false) ||
-                               is(r.two_records, false));
+  return r.accepts(kTls13) &&
+         (is(r.large_hello, false) || is(r.two_segments, false) || is(r.two_records, false));
 }
 bool intolerant(const Report& r) {
   return r.accepts(kTls13) && (is(r.unknown_group, false) || is(r.grease, false));
@@ -47,9 +47,8 @@ bool weak_certificate(const Report& r) {
 }
 
 constexpr Rule kRules[] = {
-    {"untrusted-certificate", Grade::f,
-     "no chain of the server's is trusted for this name", "clients refuse the connection",
-     "RFC 8446 4.4.2.4, RFC 9525", untrusted},
+    {"untrusted-certificate", Grade::f, "no chain of the server's is trusted for this name",
+     "clients refuse the connection", "RFC 8446 4.4.2.4, RFC 9525", untrusted},
     {"ssl3", Grade::f, "SSL 3.0 is accepted", "it is broken", "RFC 7568 3", ssl3},
     {"weak-certificate", Grade::e,
      "a certificate has a key below 112 bits of security, or is signed with SHA-1 or MD5",

@@ -1,6 +1,6 @@
 // The grade: A unless a rule says otherwise. Each rule that applies sets the best grade that is
-// left; the worst of them counts. docs/recipes/probe.md gives the reasons; `pqedge probe --rules` prints
-// this table.
+// left; the worst of them counts. docs/recipes/probe.md gives the reasons; `pqedge probe --rules`
+// prints this table.
 #pragma once
 
 #include <optional>

@@ -55,10 +55,14 @@ Json key_exchange_json(const Report& report) {
 }
 
 Json certificate_json(const CertificateReport& c) {
-  return {{"subject", c.subject},     {"issuer", c.issuer},
-          {"key", c.key},             {"security_bits", c.bits},
-          {"signature", c.signature}, {"weak", c.weak},
-          {"bytes", c.der},           {"public_key_bytes", c.public_key},
+  return {{"subject", c.subject},
+          {"issuer", c.issuer},
+          {"key", c.key},
+          {"security_bits", c.bits},
+          {"signature", c.signature},
+          {"weak", c.weak},
+          {"bytes", c.der},
+          {"public_key_bytes", c.public_key},
           {"not_after", date_text(c.not_after)}};
 }
 

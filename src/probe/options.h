@@ -16,10 +16,10 @@ enum class Family : uint8_t { any, v4, v6 };
 inline constexpr unsigned kMaxParallel = 4;
 
 struct Options {
-  std::string host;  // name or address, without brackets
-  uint16_t port = 0;  // 0: the protocol's own
-  std::string sni;    // when not the host
-  std::string ca_file;  // PEM; empty: the system's store
+  std::string host;           // name or address, without brackets
+  uint16_t port = 0;          // 0: the protocol's own
+  std::string sni;            // when not the host
+  std::string ca_file;        // PEM; empty: the system's store
   bool ignore_trust = false;  // the grade does not look at whether the chain is trusted
   bool quic = true;           // ask the UDP port of the same number too
   StartTls starttls = StartTls::none;

@@ -60,8 +60,8 @@ void ask_groups(Dialer& dialer, Report& report) {
       break;
     }
     if (std::erase(shape.groups, *answer.hello.group) == 0) {
-      report.groups_detail = "it answered with " + group_label(*answer.hello.group) +
-                             ", which the hello did not list";
+      report.groups_detail =
+          "it answered with " + group_label(*answer.hello.group) + ", which the hello did not list";
       break;
     }
     report.groups.push_back(*answer.hello.group);

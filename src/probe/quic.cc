@@ -168,9 +168,8 @@ Result<void> QuicClient::open_connection() {
   path.local = {const_cast<sockaddr*>(local_.data()), local_.size()};
   path.remote = {const_cast<sockaddr*>(server.data()), server.size()};
   ngtcp2_conn* quic = nullptr;
-  const int error =
-      ngtcp2_conn_client_new(&quic, &server_id, &own_id, &path, NGTCP2_PROTO_VER_V1, &callbacks(),
-                             &settings, &parameters, nullptr, this);
+  const int error = ngtcp2_conn_client_new(&quic, &server_id, &own_id, &path, NGTCP2_PROTO_VER_V1,
+                                           &callbacks(), &settings, &parameters, nullptr, this);
   if (error != 0) return fail("QUIC: {}", ngtcp2_strerror(error));
   quic_.reset(quic);
   ngtcp2_conn_set_tls_native_handle(quic, helper_.get());

@@ -41,14 +41,14 @@ struct CertificateReport {
 struct ChainReport {
   std::vector<uint16_t> signatures;
   std::vector<CertificateReport> certificates;  // the leaf first, as they came
-  size_t der = 0;        // of all certificates
-  size_t message = 0;    // of the Certificate message
-  size_t signature = 0;  // bytes of the signature in the CertificateVerify
-  size_t staple = 0;     // of the OCSP response; 0: none
+  size_t der = 0;                               // of all certificates
+  size_t message = 0;                           // of the Certificate message
+  size_t signature = 0;                         // bytes of the signature in the CertificateVerify
+  size_t staple = 0;                            // of the OCSP response; 0: none
   size_t scts_in_extension = 0;
   size_t scts_in_certificate = 0;
   bool trusted = false;
-  std::string trust;  // why not
+  std::string trust;          // why not
   std::vector<uint8_t> leaf;  // DER: tells chains apart; in no report
 };
 
@@ -59,9 +59,9 @@ struct CompressionReport {
 };
 
 struct ResumptionReport {
-  size_t tickets = 0;          // of the first connection
-  uint32_t lifetime = 0;       // seconds, of the first ticket
-  uint32_t early_data = 0;     // most bytes of 0-RTT that it allows; 0: not offered
+  size_t tickets = 0;       // of the first connection
+  uint32_t lifetime = 0;    // seconds, of the first ticket
+  uint32_t early_data = 0;  // most bytes of 0-RTT that it allows; 0: not offered
   Finding resumed;
   uint16_t group = 0;  // of the resumption's own key exchange
 };

@@ -31,9 +31,7 @@ void Seen::take_server_hello(Bytes message) {
 
 void Seen::take(Bytes message) {
   switch (message[0]) {
-    case crypto::kServerHello:
-      take_server_hello(message);
-      break;
+    case crypto::kServerHello: take_server_hello(message); break;
     case crypto::kEncryptedExtensions:
       if (const auto ech = find_encrypted_extension(message, kEch)) {
         ech_answered = true;
@@ -60,11 +58,8 @@ void Seen::take(Bytes message) {
         signature_bytes = message.size() - kHeader - 4;
       }
       break;
-    case crypto::kNewSessionTicket:
-      ++tickets;
-      break;
-    default:
-      break;
+    case crypto::kNewSessionTicket: ++tickets; break;
+    default: break;
   }
 }
 

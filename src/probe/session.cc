@@ -14,7 +14,7 @@
 namespace pqedge::probe {
 namespace {
 
-constexpr size_t kMaxHead = 32 * 1024;         // of an answer to HEAD
+constexpr size_t kMaxHead = 32 * 1024;  // of an answer to HEAD
 constexpr Nanos kTicketPatience = 700 * kMillisecond;
 
 // In words: an alert of the server's, or what OpenSSL says.
@@ -29,8 +29,8 @@ std::string why_failed(int error) {
     crypto::clear_errors();
     return "the alert " + crypto::alert_name(static_cast<uint8_t>(reason - SSL_AD_REASON_OFFSET));
   }
-  const bool ended = ERR_GET_LIB(first) == ERR_LIB_SSL &&
-                     reason == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+  const bool ended =
+      ERR_GET_LIB(first) == ERR_LIB_SSL && reason == SSL_R_UNEXPECTED_EOF_WHILE_READING;
   std::string text = crypto::take_openssl_error();
   return ended ? "the server closed the connection" : text;
 }

@@ -41,9 +41,9 @@ struct Seen {
   uint16_t version = 0;
   uint16_t group = 0;
   uint16_t cipher = 0;
-  uint16_t signature = 0;      // of the CertificateVerify
+  uint16_t signature = 0;  // of the CertificateVerify
   size_t signature_bytes = 0;
-  size_t certificate = 0;      // bytes of the Certificate message
+  size_t certificate = 0;  // bytes of the Certificate message
   size_t certificates_der = 0;
   CertificateExtras extras;
   CompressionReport compression;

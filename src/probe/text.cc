@@ -139,8 +139,8 @@ void add_certificates(Page& page, const Report& report) {
 void add_sessions(Page& page, const Report& report) {
   page.heading("Resumption");
   const ResumptionReport& r = report.resumption;
-  page.line("tickets", r.tickets == 0 ? "none seen"
-                                      : std::format("{}, for {} s", r.tickets, r.lifetime));
+  page.line("tickets",
+            r.tickets == 0 ? "none seen" : std::format("{}, for {} s", r.tickets, r.lifetime));
   page.finding("resumption", r.resumed, "works", "does not work");
   if (r.group != 0) page.line("its key exchange", group_label(r.group));
   page.line("0-RTT",
@@ -154,8 +154,9 @@ void add_http(Page& page, const Report& report) {
   const QuicReport& q = report.quic;
   if (!q.accepted.yes) return;
   if (!*q.accepted.yes) return page.line("HTTP/3 over QUIC", "no (" + q.accepted.detail + ")");
-  page.line("HTTP/3 over QUIC", "yes, " + group_label(q.group) + ", " + suite_label(q.cipher) +
-                                    (q.retry_packet ? ", after a Retry packet" : ""),
+  page.line("HTTP/3 over QUIC",
+            "yes, " + group_label(q.group) + ", " + suite_label(q.cipher) +
+                (q.retry_packet ? ", after a Retry packet" : ""),
             is_ml_kem(q.group) ? Tone::good : Tone::plain);
 }
 
@@ -165,8 +166,8 @@ void add_ech(Page& page, const Report& report) {
   std::vector<std::string> names;
   for (const crypto::EchConfig& c : report.ech.configs) names.push_back(c.public_name);
   page.line("answer to GREASE", !*report.ech.answered.yes ? "none"
-                                : names.empty() ? report.ech.answered.detail
-                                                : "retry configs for " + joined(names));
+                                : names.empty()           ? report.ech.answered.detail
+                                                          : "retry configs for " + joined(names));
 }
 
 void add_tolerance(Page& page, const Report& report) {

@@ -34,8 +34,8 @@ struct AccessRecord {
   std::string_view signature;
   std::string_view sni;
   std::string_view client_subject;  // of the client's certificate; left out without one
-  std::string_view ech;        // "accepted", "refused"; empty: none
-  std::string_view outer_sni;  // of an accepted one
+  std::string_view ech;             // "accepted", "refused"; empty: none
+  std::string_view outer_sni;       // of an accepted one
   bool resumed = false;
   bool early_data = false;
   bool hello_retry = false;

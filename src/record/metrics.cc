@@ -28,7 +28,7 @@ struct Bucket {
 
 struct HistogramSeries {
   std::vector<Bucket> buckets;
-  uint64_t sum = 0;        // in microseconds or bytes
+  uint64_t sum = 0;  // in microseconds or bytes
   bool of_bytes = false;
 };
 
@@ -67,8 +67,8 @@ std::string number(double v) {
   return {text, std::to_chars(text, text + sizeof text, v).ptr};
 }
 
-// base/counters.h writes a histogram as NAME_bucket{..., le} (not cumulative) and NAME_sum_micros or
-// NAME_sum_bytes.
+// base/counters.h writes a histogram as NAME_bucket{..., le} (not cumulative) and NAME_sum_micros
+// or NAME_sum_bytes.
 void add_series(Families& families, const counters::Series& s) {
   constexpr std::string_view kBucket = "_bucket";
   constexpr std::string_view kSum = "_sum_micros";

@@ -1,5 +1,5 @@
-// Series whose set changes while the process runs, so that they are no counters: of certificates, of
-// jobs. Each owner gives all of its own anew.
+// Series whose set changes while the process runs, so that they are no counters: of certificates,
+// of jobs. Each owner gives all of its own anew.
 #pragma once
 
 #include <string>

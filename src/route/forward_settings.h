@@ -20,12 +20,13 @@ struct ForwardSettings {
 
   std::optional<uint32_t> retries;
   http::RetrySettings retry;
-  Nanos hedge_after = 0;  // a second server is asked too when the first was silent so long; 0: never
+  Nanos hedge_after =
+      0;  // a second server is asked too when the first was silent so long; 0: never
 
   uint64_t buffer_request = 0;   // of a request's body, taken before a server is asked; 0: none
   uint64_t buffer_response = 0;  // of an answer's, taken before the client gets it; 0: none
 
-  std::string shadow_pool;       // gets copies; empty: none
+  std::string shadow_pool;  // gets copies; empty: none
   uint32_t shadow_percent = 100;
   uint64_t shadow_body = 64 * 1024;  // requests with more of a body are not copied
   uint32_t shadow_requests = 100;    // copies at a time, in the process

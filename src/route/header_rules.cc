@@ -26,13 +26,11 @@ bool is_changeable(std::string_view name, HeaderRules::Side side) {
     case Name::te:
     case Name::trailer:
     case Name::transfer_encoding:
-    case Name::upgrade:
-      return false;
+    case Name::upgrade: return false;
     case Name::expect:  // answered here
     case Name::host:    // rewrite.host
       return side == HeaderRules::Side::response;
-    default:
-      return true;
+    default: return true;
   }
 }
 

@@ -32,8 +32,8 @@ class HeaderRules {
   struct Rule {
     HeaderRule::Kind kind = HeaderRule::Kind::set;
     http::Name id = http::Name::other;
-    bool prefix = false;    // of remove: every name that begins so
-    std::string name;       // as it is written; without the star
+    bool prefix = false;  // of remove: every name that begins so
+    std::string name;     // as it is written; without the star
     Template value;
   };
   bool is_meant(const Rule& rule, const http::Field& field) const;

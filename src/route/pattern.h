@@ -24,7 +24,8 @@ class Pattern {
   ~Pattern();
 
   bool matches(std::string_view text) const;  // the whole of it
-  // And what its groups took, as far as `out` has room: views of `text`, empty where one took nothing.
+  // And what its groups took, as far as `out` has room: views of `text`, empty where one took
+  // nothing.
   bool groups(std::string_view text, std::span<std::string_view> out) const;
   size_t group_count() const;
 

@@ -202,11 +202,11 @@ void check_reachable(const std::vector<RouteSettings>& routes, Problems& out) {
     if (taken.hosts == std::max<size_t>(routes[i].hosts.size(), 1)) {
       report(routes, i, taken.owner, out);
     } else {
-      out.push_back({entry_key(entry_key("route", i, "hosts"), taken.host),
-                     std::format("{} has no effect: its requests are taken by the earlier route {}",
-                                 in_quotes(routes[i].hosts[taken.host]),
-                                 in_quotes(routes[taken.owner].name)),
-                     "", entry_key("route", taken.owner), true});
+      out.push_back(
+          {entry_key(entry_key("route", i, "hosts"), taken.host),
+           std::format("{} has no effect: its requests are taken by the earlier route {}",
+                       in_quotes(routes[i].hosts[taken.host]), in_quotes(routes[taken.owner].name)),
+           "", entry_key("route", taken.owner), true});
     }
   }
   check_order(routes, out);

@@ -35,8 +35,8 @@ class Rewrite {
 
   enum class Kind : uint8_t { none, strip, replace, whole };
   Kind kind_ = Kind::none;
-  std::string base_;    // of strip: what is taken off; of replace: what is put there
-  size_t prefix_ = 0;   // of replace: how long the route's prefix is
+  std::string base_;   // of strip: what is taken off; of replace: what is put there
+  size_t prefix_ = 0;  // of replace: how long the route's prefix is
   Template path_;
   std::optional<Pattern> pattern_;
   std::string host_;

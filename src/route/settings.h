@@ -30,19 +30,19 @@ struct RouteSettings {
   std::string path_prefix;         // on segment borders: "/api" takes "/api" and "/api/x", not
                                    // "/apix"; empty with an empty path: every path
   std::string path_regex;          // RE2 syntax, the whole canonical path
-  std::vector<std::string> methods;     // case-sensitive (RFC 9110 9.1); empty: every method
-  std::vector<ValueMatch> headers;      // all must hold; one of several fields of a name is enough
-  std::vector<ValueMatch> query;        // the same for parameters, percent-decoded, '+' is a space
-  std::vector<net::Network> clients;    // of the client's address (identity); empty: everyone
-  uint32_t priority = 0;                // to 1000; a higher one goes before all that is more specific
+  std::vector<std::string> methods;   // case-sensitive (RFC 9110 9.1); empty: every method
+  std::vector<ValueMatch> headers;    // all must hold; one of several fields of a name is enough
+  std::vector<ValueMatch> query;      // the same for parameters, percent-decoded, '+' is a space
+  std::vector<net::Network> clients;  // of the client's address (identity); empty: everyone
+  uint32_t priority = 0;              // to 1000; a higher one goes before all that is more specific
   http::EncodedSlash encoded_slash = http::EncodedSlash::keep;
 
   std::string pool;            // forward there; or one of:
   uint16_t answer_status = 0;  // a fixed answer (404, 204, ...)
   std::string answer_body;
-  std::string answer_file;          // whose content is the body, read when the configuration loads
-  std::string answer_type;          // Content-Type; empty: by the file's name, else text/plain
-  RedirectSettings redirect;        // or: to another URL
+  std::string answer_file;      // whose content is the body, read when the configuration loads
+  std::string answer_type;      // Content-Type; empty: by the file's name, else text/plain
+  RedirectSettings redirect;    // or: to another URL
   bool redirect_https = false;  // 308 to https://host[:redirect_port]/...
   uint16_t redirect_port = 443;
 
@@ -57,7 +57,7 @@ struct RouteSettings {
            !client_fingerprints.empty();
   }
 
-  ForwardSettings forward;         // to the pool
+  ForwardSettings forward;               // to the pool
   std::vector<std::string> early_hints;  // with a pool: Link values of a 103 that goes before
   bool pass_early_hints = true;          // and the backend's 103 to the client
   TunnelSettings tunnel;
@@ -66,9 +66,9 @@ struct RouteSettings {
   uint32_t max_head = 0;           // as http::Limits::max_head: 431 beyond; 0: the global one alone
 
   HeaderSettings header_rules;
-  RewriteSettings rewrite;    // with a pool
+  RewriteSettings rewrite;  // with a pool
   SpellingSettings spelling;
-  CanarySettings canary;      // with a pool
+  CanarySettings canary;  // with a pool
 };
 
 }  // namespace pqedge::route

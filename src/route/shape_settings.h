@@ -29,9 +29,9 @@ struct RewriteSettings {
   std::string strip_prefix;  // taken off the path
   std::string prefix;        // in the place of the route's path_prefix
   std::string path;          // a template: the whole path; "?" begins a query that goes first
-  std::string regex;         // RE2, the whole canonical path: its groups are ${1} to ${9} in `path`;
-                             // empty: those of the route's path_regex
-  std::string host;          // the backend's Host
+  std::string regex;  // RE2, the whole canonical path: its groups are ${1} to ${9} in `path`;
+                      // empty: those of the route's path_regex
+  std::string host;   // the backend's Host
   bool empty() const {
     return strip_prefix.empty() && prefix.empty() && path.empty() && regex.empty() && host.empty();
   }
@@ -54,7 +54,7 @@ struct SpellingSettings {
 struct CanarySettings {
   static constexpr uint32_t kWhole = 10'000;  // shares are counted in hundredths of a percent
 
-  std::string pool;   // empty: there is no canary
+  std::string pool;  // empty: there is no canary
   uint32_t share = 0;
   // At most one: clients stay on the side they were given. Without either each request is drawn.
   std::string sticky_cookie;

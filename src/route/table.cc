@@ -21,6 +21,19 @@ Table& Table::operator=(Table&&) noexcept = default;
 Table::~Table() = default;
 
 Result<Table> Table::compile(std::vector<RouteSettings> settings) {
+  Table table;
+  table.own_ = std::move(settings);
+  if (auto built = table.build(table.own_); !built) return std::unexpected(built.error());
+  return table;
+}
+
+Result<Table> Table::compile_over(const std::vector<RouteSettings>& settings) {
+  Table table;
+  if (auto built = table.build(settings); !built) return std::unexpected(built.error());
+  return table;
+}
+
+Result<void> Table::build(const std::vector<RouteSettings>& settings) {
   std::string message;
   for (const Problem& p : validate(settings)) {
     if (p.warning) continue;
@@ -31,19 +44,16 @@ Result<Table> Table::compile(std::vector<RouteSettings> settings) {
   }
   if (!message.empty()) return std::unexpected(Error{std::move(message)});
 
-  Table table;
-  table.routes_.reserve(settings.size());
-  for (RouteSettings& s : settings) {
+  routes_.reserve(settings.size());
+  for (const RouteSettings& s : settings) {
     auto conditions = Conditions::compile(s);
     if (!conditions) return std::unexpected(conditions.error());
-    table.routes_.push_back(
-        {static_cast<uint32_t>(table.routes_.size()), std::move(s), std::move(*conditions)});
+    routes_.push_back({static_cast<uint32_t>(routes_.size()), s, std::move(*conditions)});
   }
-  for (const Route& route : table.routes_) {
-    if (auto added = table.add(route); !added) return std::unexpected(added.error());
+  for (const Route& route : routes_) {
+    if (auto added = add(route); !added) return added;
   }
-  if (auto finished = table.finish(); !finished) return std::unexpected(finished.error());
-  return table;
+  return finish();
 }
 
 Table::Level& Table::level_of(uint32_t priority) {
@@ -163,8 +173,7 @@ const Route* Table::match_root(const Root& root, const Look& look) const {
   return found;
 }
 
-const Route* Table::match_host(const Level& level, std::string_view key,
-                               const Look& look) const {
+const Route* Table::match_host(const Level& level, std::string_view key, const Look& look) const {
   const auto it = level.roots.find(key);
   return it == level.roots.end() ? nullptr : match_root(it->second, look);
 }

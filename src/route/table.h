@@ -1,7 +1,7 @@
 // Which route takes a request: compiled once a configuration, looked up without side effects.
 //
-// Of the routes that match a request whole (host, path and conditions) one is taken, by the first of
-// these that differs:
+// Of the routes that match a request whole (host, path and conditions) one is taken, by the first
+// of these that differs:
 //   1. the higher priority;
 //   2. the host: exact, then the longest wildcard, then any host;
 //   3. the path: exact, then a pattern, then the longest prefix;
@@ -28,7 +28,7 @@ class PatternSet;  // pattern_set.h
 
 struct Route {
   uint32_t index = 0;  // its place in the configuration, from 0
-  RouteSettings settings;
+  const RouteSettings& settings;
   Conditions conditions;
 };
 
@@ -42,6 +42,8 @@ class Table {
 
   // Refuses what validate() (validate.h) refuses; the message has one problem a line.
   static Result<Table> compile(std::vector<RouteSettings> settings);
+  // The same over settings that somebody else keeps, as they are, for as long as the table lives.
+  static Result<Table> compile_over(const std::vector<RouteSettings>& settings);
 
   // Looks at request.host and request.path, as canonicalise() set them, then at the conditions of
   // those routes alone that these leave. Null: no route. Takes time by the labels of the host and
@@ -101,6 +103,7 @@ class Table {
   // Routes of one host and path, the first to look at first.
   using List = std::vector<uint32_t>;
 
+  Result<void> build(const std::vector<RouteSettings>& settings);
   Level& level_of(uint32_t priority);
   Result<void> add(const Route& route);
   Root& root_of(Level& level, const std::string& host);
@@ -119,12 +122,13 @@ class Table {
            (look.subject != nullptr && route.conditions.hold(*look.subject));
   }
 
+  std::vector<RouteSettings> own_;  // empty: they are somebody else's
   std::vector<Route> routes_;
   std::vector<Level> levels_;  // the highest priority first
   std::vector<PathNode> nodes_;
   std::vector<List> lists_;
   std::vector<std::unique_ptr<PatternSet>> patterns_;
-  // Segments are views into routes_, whose elements stay where they are.
+  // Segments are views into the settings, which stay where they are.
   std::unordered_map<Edge, uint32_t, EdgeHash> edges_;
   size_t longest_segment_ = 0;
 };

@@ -196,8 +196,8 @@ std::string_view Template::literal_start() const {
 }
 
 bool Template::has_group_before(size_t size) const {
-  return std::ranges::any_of(
-      parts_, [&](const Part& p) { return p.variable == group && p.at < size; });
+  return std::ranges::any_of(parts_,
+                             [&](const Part& p) { return p.variable == group && p.at < size; });
 }
 
 std::string_view Template::value_of(const Part& part, const Scene& s) const {

@@ -1,5 +1,5 @@
-// Texts of a configuration with variables in them, "${client_ip}": compiled when it loads, filled for
-// a request. "$$" is a dollar sign.
+// Texts of a configuration with variables in them, "${client_ip}": compiled when it loads, filled
+// for a request. "$$" is a dollar sign.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class Template {
  private:
   struct Part {
     std::string text = {};  // literal; or the name of a field, of a cookie
-    uint8_t variable = 0;  // 0: literal
+    uint8_t variable = 0;   // 0: literal
     uint8_t group = 0;
     size_t at = 0;  // in the text
   };

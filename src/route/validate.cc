@@ -12,8 +12,8 @@
 #include "route/pattern.h"
 #include "route/reachable.h"
 #include "route/validate_forward.h"
-#include "route/validate_tunnel.h"
 #include "route/validate_shape.h"
+#include "route/validate_tunnel.h"
 
 namespace pqedge::route {
 namespace {
@@ -167,8 +167,7 @@ void check_conditions(const RouteSettings& route, const std::string& base, Probl
   check_values(route.headers, base + ".headers", true, out);
   check_values(route.query, base + ".query", false, out);
   if (!route.path_regex.empty()) check_pattern(base + ".path_regex", route.path_regex, out);
-  const int paths =
-      !route.path.empty() + !route.path_prefix.empty() + !route.path_regex.empty();
+  const int paths = !route.path.empty() + !route.path_prefix.empty() + !route.path_regex.empty();
   if (paths > 1) {
     out.push_back({base, "has more than one of path, path_prefix and path_regex", "keep one"});
   }

@@ -37,8 +37,8 @@ void check_path_text(const std::string& key, std::string_view path, Problems& ou
     out.push_back({key, in_quotes(path) + " is a path that no request can have: " +
                             std::string(canonical.error().reason)});
   } else if (*canonical != path) {
-    out.push_back({key, in_quotes(path) + " is not in canonical form",
-                   "write " + in_quotes(*canonical)});
+    out.push_back(
+        {key, in_quotes(path) + " is not in canonical form", "write " + in_quotes(*canonical)});
   }
 }
 
@@ -129,8 +129,8 @@ void check_redirect(const RouteSettings& route, const std::string& base, Problem
   }
   const bool scheme = s.to.starts_with("https://") || s.to.starts_with("http://") ||
                       s.to.starts_with("${scheme}://");
-  const bool path = (s.to.starts_with('/') && !s.to.starts_with("//")) ||
-                    s.to.starts_with("${path}");
+  const bool path =
+      (s.to.starts_with('/') && !s.to.starts_with("//")) || s.to.starts_with("${path}");
   if (!scheme && !path) {
     out.push_back({key + ".to", in_quotes(s.to) + " is neither a URL nor a path",
                    "write it as in \"https://www.example.com${path}\" or \"/new${rest}\""});

@@ -23,8 +23,8 @@ void check_name(const HeaderRule& rule, Side side, const std::string& key, Probl
   }
   if (removes && name.ends_with('*')) name.remove_suffix(1);
   if (!http::is_token(name)) {
-    out.push_back({key, in_quotes(rule.name) + " is no name of a header field",
-                   "write it as in \"X-Team\""});
+    out.push_back(
+        {key, in_quotes(rule.name) + " is no name of a header field", "write it as in \"X-Team\""});
   } else if (!is_changeable(rule.name, side)) {
     out.push_back({key,
                    in_quotes(rule.name) + " cannot be changed: it belongs to the connection or to "
@@ -93,8 +93,8 @@ void check_canary(const RouteSettings& route, const std::string& base, Problems&
                                    std::pair{".sticky_header", &s.sticky_header},
                                    std::pair{".override_header", &s.override_header}}) {
     if (!text->empty() && !http::is_token(*text)) {
-      out.push_back({key + name, in_quotes(*text) + " is not a token",
-                     "use letters, digits, '-' and '_'"});
+      out.push_back(
+          {key + name, in_quotes(*text) + " is not a token", "use letters, digits, '-' and '_'"});
     }
   }
   check_duration(out, key + ".cookie_lifetime", s.cookie_lifetime, kSecond, 400 * 86400 * kSecond);

@@ -24,7 +24,8 @@ Backend::Backend(net::Loop& loop, std::shared_ptr<ServerState> state, Pins& pins
 
 Backend::~Backend() = default;
 
-// ---- settings ------------------------------------------------------------------------------------
+// ---- settings
+// ------------------------------------------------------------------------------------
 
 void Backend::configure(const PoolSettings& settings, uint32_t max_idle,
                         std::shared_ptr<const http::Limits> limits,
@@ -46,7 +47,7 @@ void Backend::use_protocol(Protocol protocol) {
   if (protocol == protocol_) return;
   protocol_ = protocol;
   http11_required_ = false;
-  multiplexing_ = always_multiplexes(protocol)       ? Multiplexing::yes
+  multiplexing_ = always_multiplexes(protocol)      ? Multiplexing::yes
                   : protocol == Protocol::automatic ? Multiplexing::unknown
                                                     : Multiplexing::no;
   outdate_connections();
@@ -80,7 +81,8 @@ void Backend::outdate_connections() {
   others_.splice_back(connecting_);
 }
 
-// ---- to a connection -----------------------------------------------------------------------------
+// ---- to a connection
+// -----------------------------------------------------------------------------
 
 bool Backend::acquire(Lease& lease, bool fresh) {
   Requester& requester = lease.requester();
@@ -194,7 +196,8 @@ std::unique_ptr<Connector> Backend::make_connector(Purpose purpose, std::string 
   return upstream::make_connector(std::move(options), handler);
 }
 
-// ---- from a connection ---------------------------------------------------------------------------
+// ---- from a connection
+// ---------------------------------------------------------------------------
 
 void Backend::note_connected(Connection& connection) {
   state_->count.connects.add();
@@ -214,8 +217,8 @@ void Backend::note_served(const Connection& connection) {
   }
 }
 
-// What it refused goes elsewhere, and would be refused there again if a new connection were given as
-// much at once: some servers take few requests on each (nginx's keepalive_requests).
+// What it refused goes elsewhere, and would be refused there again if a new connection were given
+// as much at once: some servers take few requests on each (nginx's keepalive_requests).
 void Backend::note_going_away(uint64_t processed, uint64_t refused) {
   if (refused == 0) return;
   usable_streams_ = static_cast<uint32_t>(
@@ -263,7 +266,8 @@ void Backend::tell_room() {
   watchers_.for_each([this](RoomWatcher& watcher) { watcher.on_backend_room(*this); });
 }
 
-// ---- the end -------------------------------------------------------------------------------------
+// ---- the end
+// -------------------------------------------------------------------------------------
 
 void Backend::close_all() {
   const auto self = shared_from_this();  // the connections hold the rest of the references

@@ -73,7 +73,7 @@ class Balancer {
   uint64_t random_;
   std::vector<Target> targets_;
   std::vector<Candidate> candidates_;  // of the choice that is under way
-  uint64_t class_ = 0;  // of the candidates
+  uint64_t class_ = 0;                 // of the candidates
   uint64_t key_ = 0;
   bool keyed_ = false;
   uint32_t named_ = 0;

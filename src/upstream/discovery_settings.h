@@ -18,13 +18,13 @@ struct DiscoverySettings {
     file,       // a list that is watched (upstream/server_list.h)
   };
   Kind kind = Kind::off;
-  std::string name;                      // to be looked up
+  std::string name;  // to be looked up
   uint16_t port = 0;
   std::string file;
-  std::vector<net::Address> resolvers;   // empty: those of /etc/resolv.conf
-  Nanos min_ttl = 1 * kSecond;           // asked again not sooner,
-  Nanos max_ttl = 60 * kSecond;          // and not later
-  Nanos timeout = 2 * kSecond;           // of one question to one resolver; asked twice
+  std::vector<net::Address> resolvers;  // empty: those of /etc/resolv.conf
+  Nanos min_ttl = 1 * kSecond;          // asked again not sooner,
+  Nanos max_ttl = 60 * kSecond;         // and not later
+  Nanos timeout = 2 * kSecond;          // of one question to one resolver; asked twice
   friend bool operator==(const DiscoverySettings&, const DiscoverySettings&) = default;
 };
 

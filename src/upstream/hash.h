@@ -1,4 +1,5 @@
-// Hashes that are the same in every process and version: which server a key belongs to hangs on them.
+// Hashes that are the same in every process and version: which server a key belongs to hangs on
+// them.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,8 @@
 
 namespace pqedge::upstream {
 
-// The finalizer of MurmurHash3 (public domain): every bit of the input moves every bit of the output.
+// The finalizer of MurmurHash3 (public domain): every bit of the input moves every bit of the
+// output.
 constexpr uint64_t mix(uint64_t x) {
   x ^= x >> 33;
   x *= 0xff51afd7ed558ccd;

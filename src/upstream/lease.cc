@@ -14,8 +14,8 @@ void Lease::expect(Nanos timeout) {
   if (stream_ != nullptr) timer_.arm(connection_->loop(), timeout);
 }
 
-// Far in the future instead of disarmed: arming it again is then cheap. For the same reason it stays
-// armed when the stream has ended.
+// Far in the future instead of disarmed: arming it again is then cheap. For the same reason it
+// stays armed when the stream has ended.
 void Lease::expect_nothing() { expect(3600 * kSecond); }
 
 void Lease::on_timer() {

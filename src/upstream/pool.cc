@@ -16,8 +16,8 @@ struct Pool::Place final : RoomWatcher {
   const std::shared_ptr<Backend> backend;
 };
 
-Pool::Pool(Backends& backends, const PoolSettings& settings,
-           std::shared_ptr<const Members> members, std::shared_ptr<const http::Limits> limits,
+Pool::Pool(Backends& backends, const PoolSettings& settings, std::shared_ptr<const Members> members,
+           std::shared_ptr<const http::Limits> limits,
            std::shared_ptr<const crypto::BackendTls> tls)
     : owner_(backends),
       settings_(&settings),
@@ -55,7 +55,8 @@ void Pool::set_members(std::shared_ptr<const Members> members) {
   if (room_ != nullptr) room_->note_room();
 }
 
-// ---- choosing ------------------------------------------------------------------------------------
+// ---- choosing
+// ------------------------------------------------------------------------------------
 
 // On `yes` the requester was called, or will be: nothing of this call is valid any more.
 Pool::Taken Pool::take(size_t at, Lease& lease, bool fresh) {

@@ -52,8 +52,8 @@ void Pool::read_tie(uint64_t key, Choice& choice) const {
 std::string_view Pool::tie_cookie(const Choice& choice, const ServerState* server, bool secure,
                                   Arena& arena) const {
   if (settings_->affinity.kind != KeySource::Kind::cookie || server == nullptr) return {};
-  const auto it = std::ranges::find_if(
-      *members_, [&](const Member& m) { return m.state.get() == server; });
+  const auto it =
+      std::ranges::find_if(*members_, [&](const Member& m) { return m.state.get() == server; });
   if (it == members_->end() || it->id == choice.tied_to) return {};
   // Its own server was only busy: the client goes back there.
   const size_t tied = choice.tied_to == 0 ? Balancer::kNone : balancer_.find(choice.tied_to);
@@ -65,8 +65,7 @@ std::string_view Pool::tie_cookie(const Choice& choice, const ServerState* serve
 // A server that is drained still serves the clients that it has.
 bool Pool::may_take_tied(size_t at, const Choice& choice) const {
   const ServerState& server = *(*members_)[at].state;
-  return !choice.avoids(&server) &&
-         server.standing(owner_.loop_.now()).use != Standing::Use::no;
+  return !choice.avoids(&server) && server.standing(owner_.loop_.now()).use != Standing::Use::no;
 }
 
 size_t Pool::claim(size_t candidate, const Choice& choice) {

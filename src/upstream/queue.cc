@@ -21,7 +21,8 @@ struct WaitingRoom::Link {
   WaitingRoom* room;  // null once it is gone; read and written on its worker
 };
 
-// ---- Waiter --------------------------------------------------------------------------------------
+// ---- Waiter
+// --------------------------------------------------------------------------------------
 
 Waiter::Waiter(WaitingRoom& room, Lease& lease, const Choice& choice, bool fresh, Nanos deadline)
     : room_(room), lease_(lease), choice_(choice), deadline_(deadline), fresh_(fresh) {
@@ -30,15 +31,16 @@ Waiter::Waiter(WaitingRoom& room, Lease& lease, const Choice& choice, bool fresh
 
 void Waiter::on_waiter_gone(Lease&) { room_.remove(*this); }
 
-// ---- Queue ---------------------------------------------------------------------------------------
+// ---- Queue
+// ---------------------------------------------------------------------------------------
 
 Queue::Queue(const std::string& pool) {
   count_.waiting = series("pqedge_pool_queue_waiting", "Requests that wait for a server now.", pool,
                           counters::Kind::gauge);
   count_.waited =
       series("pqedge_pool_queue_waited_total", "Requests that waited for a server.", pool);
-  count_.full = series("pqedge_pool_queue_full_total",
-                       "Requests refused since the queue was full.", pool);
+  count_.full =
+      series("pqedge_pool_queue_full_total", "Requests refused since the queue was full.", pool);
   count_.late = series("pqedge_pool_queue_late_total",
                        "Requests refused since no server had room in time.", pool);
 }
@@ -116,7 +118,8 @@ bool Queue::put_back(Waiter& waiter) {
   return std::exchange(missed_, false);
 }
 
-// ---- WaitingRoom ---------------------------------------------------------------------------------
+// ---- WaitingRoom
+// ---------------------------------------------------------------------------------
 
 WaitingRoom::WaitingRoom(net::Loop& loop, Queue& queue, QueueUser& user, bool by_connections)
     : loop_(loop),

@@ -41,9 +41,7 @@ class QueueUser {
 };
 
 // A request in the queue, owned by itself: it goes when it is served, late, or given up.
-class Waiter final : public ListNode<Waiter>,
-                     public ListNode<class Queue>,
-                     private WaitingPlace {
+class Waiter final : public ListNode<Waiter>, public ListNode<class Queue>, private WaitingPlace {
  public:
   Waiter(WaitingRoom& room, Lease& lease, const Choice& choice, bool fresh, Nanos deadline);
 

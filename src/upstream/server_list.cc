@@ -25,8 +25,9 @@ Result<Json> parse_json(std::string_view text) {
   };
   Json json = Json::parse(text.begin(), text.end(), shallow, false);
   if (too_deep || json.is_discarded()) {
-    return fail("this is no list of servers in JSON: write [\"192.0.2.1:80\", "
-                "{{\"address\": \"192.0.2.2:80\", \"weight\": 2}}]");
+    return fail(
+        "this is no list of servers in JSON: write [\"192.0.2.1:80\", "
+        "{{\"address\": \"192.0.2.2:80\", \"weight\": 2}}]");
   }
   return json;
 }

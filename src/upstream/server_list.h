@@ -14,8 +14,8 @@ inline constexpr uint32_t kMaxWeight = 1000;
 inline constexpr uint32_t kMaxPriority = 100;
 
 // JSON: an array, or an object with such an array as "servers". An entry is an address as text, or
-// an object with "address" and, if wanted, "weight", "priority" and "id". The error says which entry
-// and what is wrong with it. An empty list is a list.
+// an object with "address" and, if wanted, "weight", "priority" and "id". The error says which
+// entry and what is wrong with it. An empty list is a list.
 Result<std::vector<ServerSettings>> parse_server_list(std::string_view text);
 
 // One entry.

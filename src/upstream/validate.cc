@@ -4,9 +4,9 @@
 #include <map>
 
 #include "crypto/backend_tls.h"
-#include "upstream/validate_standing.h"
 #include "upstream/validate_balance.h"
 #include "upstream/validate_protocol.h"
+#include "upstream/validate_standing.h"
 
 namespace pqedge::upstream {
 namespace {

@@ -36,8 +36,8 @@ void check_server_shares(const PoolSettings& pool, const std::string& base, Prob
   const bool none = !pool.servers.empty() &&
                     std::ranges::all_of(pool.servers, [](const auto& s) { return s.weight == 0; });
   if (none) {
-    out.push_back({key, "all have the weight 0: no request has anywhere to go",
-                   "give one of them a weight"});
+    out.push_back(
+        {key, "all have the weight 0: no request has anywhere to go", "give one of them a weight"});
   }
 }
 
@@ -47,9 +47,10 @@ void check_balance(const PoolSettings& pool, const std::string& base, Problems& 
   constexpr Nanos kDay = 86400 * kSecond;
   check_server_shares(pool, base, out);
   check_key(pool.hash_by, base + ".hash_by", out);
-  check_key(pool.affinity, base + (pool.affinity.kind == KeySource::Kind::cookie
-                                       ? ".affinity_cookie"
-                                       : ".affinity"), out);
+  check_key(
+      pool.affinity,
+      base + (pool.affinity.kind == KeySource::Kind::cookie ? ".affinity_cookie" : ".affinity"),
+      out);
   if (pool.affinity_ttl != 0) {
     check_duration(out, base + ".affinity_ttl", pool.affinity_ttl, kSecond, 400 * kDay);
   }

@@ -37,9 +37,10 @@ void check_protocol(const PoolSettings& pool, const std::string& base, Problems&
   const bool needs_tls = pool.protocol == Protocol::h2 || pool.protocol == Protocol::h3 ||
                          pool.protocol == Protocol::automatic;
   if (needs_tls && !pool.tls) {
-    out.push_back({base + ".protocol",
-                   in_quotes(name_of(pool.protocol)) + " is spoken over TLS, which the pool is without",
-                   "set tls = true, or protocol = \"h2c\" for HTTP/2 without TLS"});
+    out.push_back(
+        {base + ".protocol",
+         in_quotes(name_of(pool.protocol)) + " is spoken over TLS, which the pool is without",
+         "set tls = true, or protocol = \"h2c\" for HTTP/2 without TLS"});
   }
   if (pool.protocol == Protocol::h2c && pool.tls) {
     out.push_back({base + ".protocol", "\"h2c\" is HTTP/2 without TLS, and tls is true",

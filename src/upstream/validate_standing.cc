@@ -108,8 +108,8 @@ bool is_dns_name(std::string_view name) {
       label = 0;
       continue;
     }
-    const bool known = is_digit(c) || c == '-' || c == '_' ||
-                       (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
+    const bool known =
+        is_digit(c) || c == '-' || c == '_' || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
     if (!known || ++label > 63) return false;
   }
   return true;

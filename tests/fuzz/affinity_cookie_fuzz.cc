@@ -1,5 +1,5 @@
-// Cookie fields as clients write them: what is found lies in the field, begins a crumb of that name,
-// and ties to a member only in the form that we write.
+// Cookie fields as clients write them: what is found lies in the field, begins a crumb of that
+// name, and ties to a member only in the form that we write.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

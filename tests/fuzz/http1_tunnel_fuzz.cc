@@ -1,5 +1,5 @@
-// A backend's answer to a request for an upgrade. Only a 101 to exactly that protocol makes a tunnel;
-// what follows it is handed over byte for byte, however it was cut into reads.
+// A backend's answer to a request for an upgrade. Only a 101 to exactly that protocol makes a
+// tunnel; what follows it is handed over byte for byte, however it was cut into reads.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,9 +1,9 @@
-// A whole HTTP/2 connection to a backend: whatever the backend sends, the handlers are called in the
-// order that http/stream.h promises, each hears of its end once, and what they have not given back
-// stays within their windows.
+// A whole HTTP/2 connection to a backend: whatever the backend sends, the handlers are called in
+// the order that http/stream.h promises, each hears of its end once, and what they have not given
+// back stays within their windows.
 //
-// Input: two bytes (how handlers behave, how reads are cut), then what the backend sends; with bit 7
-// of the first byte its SETTINGS are left to the input.
+// Input: two bytes (how handlers behave, how reads are cut), then what the backend sends; with bit
+// 7 of the first byte its SETTINGS are left to the input.
 #include <cstdint>
 #include <cstdlib>
 #include <list>

@@ -29,12 +29,8 @@ http::Limits small_limits() {
 
 void act(Exchange& e, unsigned behaviour) {
   switch (behaviour) {
-    case 0:
-      e.answer(200, "hello");
-      break;
-    case 1:
-      e.answer(404);
-      break;
+    case 0: e.answer(200, "hello"); break;
+    case 1: e.answer(404); break;
     case 2:
       e.start();
       e.send(std::string(50'000, 'x'));
@@ -47,8 +43,7 @@ void act(Exchange& e, unsigned behaviour) {
       e.ignore_body();
       e.answer(200, "early");
       break;
-    default:
-      break;  // says nothing
+    default: break;  // says nothing
   }
 }
 

@@ -21,14 +21,10 @@ void check(bool good) {
 
 void read_payload(uint64_t type, Bytes payload) {
   switch (type) {
-    case http3::frame::kSettings:
-      (void)http3::parse_settings(payload);
-      break;
+    case http3::frame::kSettings: (void)http3::parse_settings(payload); break;
     case http3::frame::kGoaway:
     case http3::frame::kMaxPushId:
-    case http3::frame::kCancelPush:
-      (void)http3::parse_id(payload);
-      break;
+    case http3::frame::kCancelPush: (void)http3::parse_id(payload); break;
     case http3::frame::kPriorityUpdate: {
       uint64_t id = 0;
       if (!quic::take_varint(payload, id)) return;
@@ -36,8 +32,7 @@ void read_payload(uint64_t type, Bytes payload) {
       check(p.urgency <= 7);
       break;
     }
-    default:
-      break;
+    default: break;
   }
 }
 

@@ -1,5 +1,6 @@
-// The field sections of a backend's answer over HTTP/3: decoded without a dynamic table, in one piece
-// and in many, they must give the same head or be refused, and nothing of it may break a client's.
+// The field sections of a backend's answer over HTTP/3: decoded without a dynamic table, in one
+// piece and in many, they must give the same head or be refused, and nothing of it may break a
+// client's.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -32,9 +33,8 @@ std::optional<std::string> read_head(Bytes input, size_t piece) {
   do {
     Bytes part = input.first(std::min(piece, input.size()));
     input = input.subspan(part.size());
-    const auto status =
-        section.decode(decoder, part, input.empty(),
-                       [&](const http3::DecodedField& f) { return reader.add(f); });
+    const auto status = section.decode(decoder, part, input.empty(),
+                                       [&](const http3::DecodedField& f) { return reader.add(f); });
     check(status != FieldSection::Status::blocked);  // there is nothing to wait for
     if (status == FieldSection::Status::failed || status == FieldSection::Status::stopped) {
       return std::nullopt;

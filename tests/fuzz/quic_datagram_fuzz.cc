@@ -1,5 +1,5 @@
-// Datagrams into a listener. The input is a row of datagrams, each with its size in two bytes before
-// it. Seeds are first flights of real clients: their Initials can be decrypted by anyone.
+// Datagrams into a listener. The input is a row of datagrams, each with its size in two bytes
+// before it. Seeds are first flights of real clients: their Initials can be decrypted by anyone.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -43,8 +43,8 @@ struct World {
   World() {
     const crypto::PemPair pem = must(crypto::make_self_signed({"localhost"}));
     auto store = must(crypto::CertificateStore::from_pem(pem.chain, pem.key));
-    contexts = must(crypto::ServerContexts::create({}, store,
-                                                   crypto::TicketKeyRing::create(3600 * kSecond)));
+    contexts = must(
+        crypto::ServerContexts::create({}, store, crypto::TicketKeyRing::create(3600 * kSecond)));
     const uint8_t secret[32] = {1};
     keys = std::make_shared<quic::Keys>(must(quic::Keys::from_secret(secret)));
     sink = must(net::bind_udp(loopback, {.reuse_port = false}, 65536, 65536));

@@ -46,9 +46,7 @@ constexpr std::array kKinds = {
     KeyKind{KeyType::ml_dsa_87, "ml-dsa-87", "ML-DSA-87", nullptr, 0},
 };
 
-const KeyKind& kind_of(KeyType type) {
-  return *std::ranges::find(kKinds, type, &KeyKind::type);
-}
+const KeyKind& kind_of(KeyType type) { return *std::ranges::find(kKinds, type, &KeyKind::type); }
 
 KeyPtr make_key(KeyType type) {
   const KeyKind& kind = kind_of(type);
@@ -108,8 +106,8 @@ ExtensionPtr acme_identifier(std::string_view key_authorization) {
   const ObjectPtr oid(OBJ_txt2obj(kAcmeIdentifier, 1));
   const OctetsPtr octets(ASN1_OCTET_STRING_new());
   if (oid == nullptr || octets == nullptr ||
-      ASN1_OCTET_STRING_set(octets.get(), as_bytes(value).data(),
-                            static_cast<int>(value.size())) != 1) {
+      ASN1_OCTET_STRING_set(octets.get(), as_bytes(value).data(), static_cast<int>(value.size())) !=
+          1) {
     return nullptr;
   }
   return ExtensionPtr(X509_EXTENSION_create_by_OBJ(nullptr, oid.get(), 1, octets.get()));
@@ -181,8 +179,7 @@ Result<crypto::PemPair> make_challenge_certificate(const std::string& name,
       X509_NAME_add_entry_by_txt(subject.get(), "CN", MBSTRING_ASC,
                                  reinterpret_cast<const unsigned char*>("ACME challenge"), -1, -1,
                                  0) == 1 &&
-      X509_set_subject_name(x, subject.get()) == 1 &&
-      X509_set_issuer_name(x, subject.get()) == 1 &&
+      X509_set_subject_name(x, subject.get()) == 1 && X509_set_issuer_name(x, subject.get()) == 1 &&
       X509_set_pubkey(x, key.get()) == 1 &&
       add(x, extension(NID_subject_alt_name, alternative_names({name}))) &&
       add(x, acme_identifier(key_authorization)) && X509_sign(x, key.get(), EVP_sha256()) > 0;

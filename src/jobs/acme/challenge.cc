@@ -23,9 +23,7 @@ Result<void> ShownChallenges::show(const std::string& name, const std::string& t
   Shown one{name, token, {}};
   Result<void> done = {};
   switch (session_.settings().challenge) {
-    case Challenge::http_01:
-      done = responder_.add_token(token, answer);
-      break;
+    case Challenge::http_01: done = responder_.add_token(token, answer); break;
     case Challenge::tls_alpn_01: {
       auto pem = make_challenge_certificate(name, answer);
       if (!pem) return std::unexpected(pem.error());

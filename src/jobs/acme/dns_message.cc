@@ -11,16 +11,16 @@
 namespace pqedge::acme::dns {
 namespace {
 
-constexpr uint16_t kUpdate = 5 << 11;   // the opcode's place in the flags
+constexpr uint16_t kUpdate = 5 << 11;  // the opcode's place in the flags
 constexpr uint16_t kAnswer = 0x8000;
 constexpr uint16_t kTxt = 16;
 constexpr uint16_t kSoa = 6;
 constexpr uint16_t kTsig = 250;
 constexpr uint16_t kIn = 1;
-constexpr uint16_t kNone = 254;         // RFC 2136 2.5.4: remove this record
+constexpr uint16_t kNone = 254;  // RFC 2136 2.5.4: remove this record
 constexpr uint16_t kAny = 255;
 constexpr uint32_t kTtl = 60;
-constexpr uint16_t kFudge = 300;        // seconds (RFC 8945 10)
+constexpr uint16_t kFudge = 300;  // seconds (RFC 8945 10)
 constexpr size_t kHeader = 12;
 constexpr size_t kMac = 32;
 constexpr std::string_view kAlgorithm = "hmac-sha256";
@@ -62,8 +62,7 @@ std::string tsig_variables(const Key& key, uint64_t time, uint16_t fudge, uint16
 }
 
 void append_tsig(Message& message, const Change& change, const Key& key) {
-  message.mac =
-      hmac(key.secret, message.bytes + tsig_variables(key, change.time, kFudge, 0, {}));
+  message.mac = hmac(key.secret, message.bytes + tsig_variables(key, change.time, kFudge, 0, {}));
   std::string data = encode_name(kAlgorithm);
   put48(data, change.time);
   put16(data, kFudge);

@@ -27,10 +27,10 @@ struct Entry {
   int64_t version = 0;               // of the file it was read from
   double share_random = 0;           // drawn for each certificate, so that its time stays the same
   std::optional<RenewalInfo> window;
-  double window_at = 0;              // drawn from the window; Unix seconds
-  Nanos next_poll = 0;               // of renewal information
-  Nanos window_renewed = 0;          // when the window last made it be renewed; 0: never
-  uint32_t failures = 0;             // in a row
+  double window_at = 0;      // drawn from the window; Unix seconds
+  Nanos next_poll = 0;       // of renewal information
+  Nanos window_renewed = 0;  // when the window last made it be renewed; 0: never
+  uint32_t failures = 0;     // in a row
   Nanos retry_at = 0;
 
   std::string title() const {

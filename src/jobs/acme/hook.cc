@@ -70,14 +70,13 @@ Result<pid_t> start(const HookCall& call, int output) {
   posix_spawnattr_setsigmask(&attributes.value, &none);
   posix_spawnattr_setsigdefault(&attributes.value, &usual);
   posix_spawnattr_setpgroup(&attributes.value, 0);
-  posix_spawnattr_setflags(&attributes.value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                  POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes.value,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   std::vector<std::string> arguments = call.command;
   std::vector<std::string> environment = environment_with(call);
   pid_t pid = 0;
-  const int code =
-      posix_spawn(&pid, arguments.front().c_str(), &files.value, &attributes.value,
-                  pointers(arguments).data(), pointers(environment).data());
+  const int code = posix_spawn(&pid, arguments.front().c_str(), &files.value, &attributes.value,
+                               pointers(arguments).data(), pointers(environment).data());
   if (code != 0) return fail_errno(code, "cannot run {}", call.command.front());
   return pid;
 }

@@ -16,8 +16,8 @@ struct HttpAnswer {
   std::string body;
   std::string content_type;  // lower case, without parameters
   std::string location;
-  std::string nonce;         // Replay-Nonce, if it is one (RFC 8555 6.5.1)
-  Nanos retry_after = 0;     // 0: not said; at most a day
+  std::string nonce;      // Replay-Nonce, if it is one (RFC 8555 6.5.1)
+  Nanos retry_after = 0;  // 0: not said; at most a day
 };
 
 class HttpClient {

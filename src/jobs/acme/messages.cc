@@ -78,10 +78,10 @@ std::string optional_url(const Json& object, const char* key) {
 
 Result<Status> status_at(const Json& object) {
   static constexpr std::pair<std::string_view, Status> kNames[] = {
-      {"pending", Status::pending},     {"ready", Status::ready},
+      {"pending", Status::pending},       {"ready", Status::ready},
       {"processing", Status::processing}, {"valid", Status::valid},
-      {"invalid", Status::invalid},     {"deactivated", Status::deactivated},
-      {"expired", Status::expired},     {"revoked", Status::revoked},
+      {"invalid", Status::invalid},       {"deactivated", Status::deactivated},
+      {"expired", Status::expired},       {"revoked", Status::revoked},
   };
   const std::string text = text_at(object, "status");
   for (const auto& [name, status] : kNames) {
@@ -140,9 +140,9 @@ Result<Directory> parse_directory(std::string_view json) {
   const auto tree = parse_object(json);
   if (!tree) return std::unexpected(tree.error());
   Directory out;
-  for (const auto& [key, place] : {std::pair{"newNonce", &out.new_nonce},
-                                   std::pair{"newAccount", &out.new_account},
-                                   std::pair{"newOrder", &out.new_order}}) {
+  for (const auto& [key, place] :
+       {std::pair{"newNonce", &out.new_nonce}, std::pair{"newAccount", &out.new_account},
+        std::pair{"newOrder", &out.new_order}}) {
     auto url = url_at(*tree, key);
     if (!url) return std::unexpected(url.error());
     *place = std::move(*url);

@@ -30,7 +30,14 @@ struct ProblemDocument {
 };
 
 enum class Status : uint8_t {
-  pending, ready, processing, valid, invalid, deactivated, expired, revoked,
+  pending,
+  ready,
+  processing,
+  valid,
+  invalid,
+  deactivated,
+  expired,
+  revoked,
 };
 
 struct Order {

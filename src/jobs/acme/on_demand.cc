@@ -8,8 +8,8 @@ namespace pqedge::acme {
 namespace {
 
 constexpr size_t kMaxRefusals = 10'000;
-constexpr size_t kMaxPending = 256;       // names
-constexpr size_t kMaxWaiting = 4096;      // handshakes
+constexpr size_t kMaxPending = 256;   // names
+constexpr size_t kMaxWaiting = 4096;  // handshakes
 constexpr size_t kMaxWaitingForOne = 256;
 
 }  // namespace

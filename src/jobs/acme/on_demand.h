@@ -27,12 +27,12 @@ class OnDemandGate {
   const OnDemandSettings& settings() const { return settings_; }
 
   enum class Verdict : uint8_t {
-    waits,      // `wake` is called once, when there is news or its time is up
-    ask,        // the same, and the name is to be asked about: take it with next_question()
-    bad_name,   // no host name that a CA issues for
-    denied,     // a refusal is remembered
-    limited,    // too many new names in this minute
-    full,       // max_names, or too many waiting
+    waits,     // `wake` is called once, when there is news or its time is up
+    ask,       // the same, and the name is to be asked about: take it with next_question()
+    bad_name,  // no host name that a CA issues for
+    denied,    // a refusal is remembered
+    limited,   // too many new names in this minute
+    full,      // max_names, or too many waiting
   };
   Verdict request(std::string_view host, Wake wake, Nanos now);
 

@@ -86,8 +86,8 @@ class Obtaining {
 Outcome<HttpAnswer> Obtaining::post_order(bool with_replaces) {
   std::string payload = R"({"identifiers":[)";
   for (const std::string& name : request_.names) {
-    payload += std::format(R"({}{{"type":"dns","value":"{}"}})", payload.ends_with('[') ? "" : ",",
-                           name);
+    payload +=
+        std::format(R"({}{{"type":"dns","value":"{}"}})", payload.ends_with('[') ? "" : ",", name);
   }
   payload += "]";
   if (with_replaces) payload += std::format(R"(,"replaces":"{}")", request_.replaces);
@@ -146,8 +146,7 @@ Outcome<void> Obtaining::look_at(const std::string& url) {
   const std::string& name = authorization->name;
   if (authorization->status == Status::valid) return {};
   const std::string_view kind = to_text(session_.settings().challenge);
-  const auto challenge =
-      std::ranges::find(authorization->challenges, kind, &ChallengeObject::type);
+  const auto challenge = std::ranges::find(authorization->challenges, kind, &ChallengeObject::type);
   if (authorization->status != Status::pending) {
     return failure(std::format(
         "{}: the authorization is no longer open: {}", name,
@@ -190,8 +189,8 @@ Outcome<std::string> Obtaining::finish() {
   const Wiped key(std::exchange(made->key_pem, {}));
   // Only an order that another run of ours left may be further already; it has that run's key.
   if (ready->status != Status::ready) return failure("the order is not ready to be finalized");
-  auto finalized = session_.post(ready->finalize,
-                                 std::format(R"({{"csr":"{}"}})", base64url(made->csr)));
+  auto finalized =
+      session_.post(ready->finalize, std::format(R"({{"csr":"{}"}})", base64url(made->csr)));
   if (!finalized) return std::unexpected(finalized.error());
   auto order = poll<Order>(session_, url_, "the order", parse_order, [](const Order& o) {
     return o.status == Status::valid || o.status == Status::invalid;

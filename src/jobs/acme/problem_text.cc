@@ -32,8 +32,9 @@ std::string_view explain(std::string_view type) {
       {"badSignatureAlgorithm", "the CA does not take our account's kind of signature"},
       {"caa", "a CAA record of the domain forbids this CA"},
       {"compound", "several things are wrong"},
-      {"connection", "the CA could not connect to the name for its check: is the name's address "
-                     "right, and the port open to the world?"},
+      {"connection",
+       "the CA could not connect to the name for its check: is the name's address "
+       "right, and the port open to the world?"},
       {"dns", "the CA's DNS query failed: does the name exist?"},
       {"externalAccountRequired",
        "the CA wants an account of its own first: set acme.eab_key_id and acme.eab_key_file"},

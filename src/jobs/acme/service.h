@@ -48,8 +48,8 @@ class Service {
 
  private:
   void start_threads();
-  void attend();    // orders and renewals
-  void answer();    // asks about names
+  void attend();     // orders and renewals
+  void answer();     // asks about names
   void keep_time();  // of those who wait
   void settle(const std::shared_ptr<Entry>& entry, Nanos next);
   void add_asked(const std::string& name);

@@ -65,8 +65,8 @@ Outcome<void> Session::read_directory() {
   }
   auto directory = parse_directory(answer->body);
   if (!directory) {
-    return failure(std::format("{} is no ACME directory: {}", settings_.directory,
-                               directory.error().message));
+    return failure(
+        std::format("{} is no ACME directory: {}", settings_.directory, directory.error().message));
   }
   directory_ = std::move(*directory);
   directory_read_ = monotonic_now();
@@ -126,8 +126,9 @@ Outcome<std::string> Session::account_payload(const std::string& url) const {
                external_account_binding(settings_.eab_key_id, *mac_key, url, key_->jwk());
     OPENSSL_cleanse(mac_key->data(), mac_key->size());
   } else if (directory_->needs_external_account) {
-    return failure("the CA wants an account of its own first (externalAccountRequired): set "
-                   "acme.eab_key_id and acme.eab_key_file");
+    return failure(
+        "the CA wants an account of its own first (externalAccountRequired): set "
+        "acme.eab_key_id and acme.eab_key_file");
   }
   return payload + "}";
 }

@@ -19,13 +19,20 @@ enum class Challenge : uint8_t {
 
 // Of a certificate's key. The CA has to take it: public ones take no ML-DSA.
 enum class KeyType : uint8_t {
-  p256, p384, rsa2048, rsa3072, rsa4096, ml_dsa_44, ml_dsa_65, ml_dsa_87,
+  p256,
+  p384,
+  rsa2048,
+  rsa3072,
+  rsa4096,
+  ml_dsa_44,
+  ml_dsa_65,
+  ml_dsa_87,
 };
 inline bool is_ml_dsa(KeyType type) { return type >= KeyType::ml_dsa_44; }
 
 // How the TXT record of dns-01 comes into the zone: a command, or RFC 2136.
 struct DnsSettings {
-  std::vector<std::string> hook;       // program and arguments; no shell
+  std::vector<std::string> hook;  // program and arguments; no shell
   Nanos hook_timeout = 60 * kSecond;
   std::optional<net::Address> server;  // the zone's primary
   std::vector<std::string> zones;      // that it takes updates for
@@ -55,17 +62,18 @@ struct Settings {
   bool present = false;  // the table is in the configuration
   std::string directory = "https://acme-v02.api.letsencrypt.org/directory";
   std::string email;
-  std::string storage;   // a folder of ours alone
+  std::string storage;  // a folder of ours alone
   bool accept_terms = false;
   Challenge challenge = Challenge::http_01;
   KeyType key_type = KeyType::p256;
-  std::string ca_file;   // what the ACME server's own certificate is checked with; empty: the system's
+  std::string
+      ca_file;  // what the ACME server's own certificate is checked with; empty: the system's
   std::string eab_key_id;
   std::string eab_key_file;  // base64url HMAC key (RFC 8555 7.3.4)
   uint32_t renew_percent_left = 33;
   Nanos retry_min = 60 * kSecond;  // after a failure; doubled with each
   Nanos retry_max = 6 * 3600 * kSecond;
-  Nanos timeout = 30 * kSecond;    // of one exchange with the CA
+  Nanos timeout = 30 * kSecond;  // of one exchange with the CA
   DnsSettings dns;
   OnDemandSettings on_demand;
   std::vector<CertificateSettings> certificates;

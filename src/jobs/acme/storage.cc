@@ -17,8 +17,8 @@ namespace pqedge::acme {
 namespace {
 
 constexpr size_t kMaxFile = 4 * 1024 * 1024;
-constexpr size_t kRoom = 64 * 1024;      // a chain and its key, with some to spare
-constexpr size_t kLongestName = 180;     // of a file, before a hash: NAME_MAX is 255
+constexpr size_t kRoom = 64 * 1024;   // a chain and its key, with some to spare
+constexpr size_t kLongestName = 180;  // of a file, before a hash: NAME_MAX is 255
 constexpr std::string_view kEnd = ".pem";
 
 Result<void> make_folder(const std::string& path) {
@@ -34,15 +34,15 @@ Storage::Storage(const std::string& folder, std::string_view directory_url) : ro
   }
   std::string name = to_lower(directory_url.substr(0, kLongestName));
   std::ranges::replace_if(
-      name,
-      [](char c) { return !(c >= 'a' && c <= 'z') && !is_digit(c) && c != '.' && c != '-'; }, '_');
+      name, [](char c) { return !(c >= 'a' && c <= 'z') && !is_digit(c) && c != '.' && c != '-'; },
+      '_');
   root_ += "/" + name;
 }
 
 Result<void> Storage::prepare() const {
   const std::filesystem::path root(root_);
-  for (const std::string& folder : {root.parent_path().string(), root_, root_ + "/certificates",
-                                    root_ + "/on_demand"}) {
+  for (const std::string& folder :
+       {root.parent_path().string(), root_, root_ + "/certificates", root_ + "/on_demand"}) {
     if (auto ok = make_folder(folder); !ok) return ok;
   }
   return {};

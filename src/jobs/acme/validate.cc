@@ -122,8 +122,8 @@ void check_dns(const Settings& s, Problems& out) {
                    "the command is run without a shell and without a search path"});
   }
   if (dns.server && (!dns.server->is_ip() || dns.server->port() == 0)) {
-    out.push_back({"acme.dns.server", "is not an IP address with a port",
-                   "write \"192.0.2.53:53\""});
+    out.push_back(
+        {"acme.dns.server", "is not an IP address with a port", "write \"192.0.2.53:53\""});
   }
   if (dns.server && dns.zones.empty()) {
     out.push_back({"acme.dns.zones", "is missing", "write zones = [\"example.com\"]"});

@@ -47,7 +47,7 @@ class Builder {
  private:
   void group(std::string title) { out_.groups.push_back({std::move(title), {}}); }
 
-  void add(std::string name, std::string unit, double SideCosts::*member,
+  void add(std::string name, std::string unit, double SideCosts::* member,
            std::vector<std::string> sources, bool result = false) {
     add(std::move(name), std::move(unit), b_.*member, a_.*member, std::move(sources), result);
   }
@@ -56,7 +56,7 @@ class Builder {
     out_.groups.back().terms.push_back(
         {std::move(name), std::move(unit), before, after, result, std::move(sources)});
   }
-  void add_figure(std::string name, const Figure SideFigures::*member) {
+  void add_figure(std::string name, const Figure SideFigures::* member) {
     const Figure& b = before_.*member;
     const Figure& a = after_.*member;
     std::vector<std::string> sources;

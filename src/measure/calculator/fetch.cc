@@ -55,7 +55,7 @@ Result<FetchedPage> fetch_page(const std::string& file_or_url) {
   }
   auto text = read_file(file_or_url, kMaxPage);
   if (!text) return std::unexpected(text.error());
-  struct stat info {};
+  struct stat info{};
   if (::stat(file_or_url.c_str(), &info) != 0) {
     return fail_errno(errno, "cannot read {}", file_or_url);
   }

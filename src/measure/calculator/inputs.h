@@ -39,7 +39,7 @@ struct Inputs {
 // The keys, as TOML writes them; an option is the same with dashes.
 struct NumberKey {
   std::string_view name;
-  double Inputs::*member;
+  double Inputs::* member;
   double least;
   double most;
   std::string_view about;

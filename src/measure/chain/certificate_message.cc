@@ -85,8 +85,7 @@ std::vector<uint8_t> encode_certificate_message(const CertificateParts& parts) {
   for (const std::vector<uint8_t>& der : parts.certificates) {
     append_number(entries, der.size(), 3);
     append(entries, der);
-    const std::vector<uint8_t> extensions =
-        leaf ? leaf_extensions(parts) : std::vector<uint8_t>();
+    const std::vector<uint8_t> extensions = leaf ? leaf_extensions(parts) : std::vector<uint8_t>();
     append_number(entries, extensions.size(), 2);
     append(entries, extensions);
     leaf = false;
@@ -100,12 +99,9 @@ std::vector<uint8_t> encode_certificate_message(const CertificateParts& parts) {
 
 std::string_view compression_name(CertificateCompression algorithm) {
   switch (algorithm) {
-    case CertificateCompression::zlib:
-      return "zlib";
-    case CertificateCompression::brotli:
-      return "brotli";
-    case CertificateCompression::zstd:
-      return "zstd";
+    case CertificateCompression::zlib: return "zlib";
+    case CertificateCompression::brotli: return "brotli";
+    case CertificateCompression::zstd: return "zstd";
   }
   return {};
 }

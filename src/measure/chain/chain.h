@@ -34,9 +34,9 @@ struct ChainSpec {
   ChainProfile profile = ChainProfile::minimal;
   SctDelivery sct_delivery = SctDelivery::none;
   unsigned scts = 0;
-  std::string sct_algorithm;   // of the logs' signatures; empty: the intermediate's
-  bool staple = false;         // an OCSP response, signed by the intermediate
-  std::string compression;     // empty, "zlib" or "zstd": what the handshake asks for (RFC 8879)
+  std::string sct_algorithm;  // of the logs' signatures; empty: the intermediate's
+  bool staple = false;        // an OCSP response, signed by the intermediate
+  std::string compression;    // empty, "zlib" or "zstd": what the handshake asks for (RFC 8879)
   bool client_certificate = false;  // the client shows a chain of the same kind
 };
 
@@ -59,8 +59,8 @@ struct ChainRunOptions {
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// Appends to record.chains and record.flights; what could not be done is in record.absent. Cancelled:
-// what was done stays and record.complete is false.
+// Appends to record.chains and record.flights; what could not be done is in record.absent.
+// Cancelled: what was done stays and record.complete is false.
 Result<void> run_chains(const ChainRunOptions& options, Record& record);
 
 }  // namespace pqedge::measure

@@ -10,7 +10,8 @@ namespace {
 // subtree of about 4,400,000 certificates, no signature; two lengths of two bytes.
 constexpr size_t kMerkleHashes = 23;
 constexpr size_t kMerkleProof = 8 + 8 + 2 + kMerkleHashes * 32 + 2;
-constexpr size_t kAlgorithmIdentifier = 12;  // a SEQUENCE of one object identifier, as id-alg-mtcProof
+constexpr size_t kAlgorithmIdentifier =
+    12;  // a SEQUENCE of one object identifier, as id-alg-mtcProof
 constexpr size_t kBitStringAndSequence = 4 + 1 + 4;  // lengths of three bytes, unused bits
 
 size_t spki_bytes(const X509* certificate) {
@@ -111,8 +112,8 @@ Result<ChainRecord> ChainCounter::count(const ChainSpec& spec, const MintedChain
 
   const auto base = baseline(spec);
   if (!base) return std::unexpected(base.error());
-  record.multiple_of_p256 = static_cast<double>(record.leaf_der + record.intermediate_der) /
-                            static_cast<double>(*base);
+  record.multiple_of_p256 =
+      static_cast<double>(record.leaf_der + record.intermediate_der) / static_cast<double>(*base);
   record.savings["intermediate left out"] = entry_bytes(record.intermediate_der);
   const auto merkle = merkle_message(spec, chain);
   if (!merkle) return std::unexpected(merkle.error());

@@ -12,10 +12,10 @@
 namespace pqedge::measure {
 
 struct CapturedFlight {
-  size_t client_hello = 0;     // the message, header included
-  size_t client_bytes = 0;     // of TLS records, or of datagrams, in the client's first flight
-  size_t client_datagrams = 0; // QUIC
-  size_t server_flight = 0;    // bytes of TLS records, or of datagrams, up to the server's Finished
+  size_t client_hello = 0;      // the message, header included
+  size_t client_bytes = 0;      // of TLS records, or of datagrams, in the client's first flight
+  size_t client_datagrams = 0;  // QUIC
+  size_t server_flight = 0;  // bytes of TLS records, or of datagrams, up to the server's Finished
   // By message, and what carries them: "TLS records", "QUIC packets". They add to server_flight.
   std::map<std::string, size_t> parts;
   size_t client_flight = 0;    // what the client sends then

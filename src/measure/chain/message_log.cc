@@ -9,26 +9,16 @@ namespace {
 // RFC 8446 4, RFC 8879 7.2
 std::string message_name(uint8_t type) {
   switch (type) {
-    case 1:
-      return "ClientHello";
-    case 2:
-      return "ServerHello";
-    case 4:
-      return "NewSessionTicket";
-    case 8:
-      return "EncryptedExtensions";
-    case 11:
-      return "Certificate";
-    case 13:
-      return "CertificateRequest";
-    case 15:
-      return "CertificateVerify";
-    case 20:
-      return "Finished";
-    case 25:
-      return "CompressedCertificate";
-    default:
-      return std::format("message {}", type);
+    case 1: return "ClientHello";
+    case 2: return "ServerHello";
+    case 4: return "NewSessionTicket";
+    case 8: return "EncryptedExtensions";
+    case 11: return "Certificate";
+    case 13: return "CertificateRequest";
+    case 15: return "CertificateVerify";
+    case 20: return "Finished";
+    case 25: return "CompressedCertificate";
+    default: return std::format("message {}", type);
   }
 }
 

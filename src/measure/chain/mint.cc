@@ -94,15 +94,15 @@ Result<X509Ptr> issue(const Request& request) {
   X509Ptr certificate(X509_new());
   X509* x = certificate.get();
   X509* issuer = request.issuer == nullptr ? x : request.issuer;
-  const bool made =
-      x != nullptr && X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x) &&
-      X509_gmtime_adj(X509_getm_notBefore(x), -kHour) != nullptr &&
-      X509_gmtime_adj(X509_getm_notAfter(x), kDays * 24 * kHour) != nullptr &&
-      set_name(X509_get_subject_name(x), request.subject) &&
-      X509_set_issuer_name(x, X509_get_subject_name(issuer)) == 1 &&
-      X509_set_pubkey(x, request.key) == 1 && add_extensions(x, issuer, request.extensions) &&
-      (request.scts == nullptr || embed_scts(x, *request.scts)) &&
-      X509_sign(x, request.issuer_key, signing_digest(*request.issuer_algorithm)) > 0;
+  const bool made = x != nullptr && X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x) &&
+                    X509_gmtime_adj(X509_getm_notBefore(x), -kHour) != nullptr &&
+                    X509_gmtime_adj(X509_getm_notAfter(x), kDays * 24 * kHour) != nullptr &&
+                    set_name(X509_get_subject_name(x), request.subject) &&
+                    X509_set_issuer_name(x, X509_get_subject_name(issuer)) == 1 &&
+                    X509_set_pubkey(x, request.key) == 1 &&
+                    add_extensions(x, issuer, request.extensions) &&
+                    (request.scts == nullptr || embed_scts(x, *request.scts)) &&
+                    X509_sign(x, request.issuer_key, signing_digest(*request.issuer_algorithm)) > 0;
   if (!made) {
     return fail("cannot make a certificate signed by {}: {}", request.issuer_algorithm->name,
                 take_openssl_error());
@@ -125,11 +125,10 @@ Result<const Minter::Authority*> Minter::root(const ChainSpec& spec) {
   if (!algorithm) return std::unexpected(algorithm.error());
   auto key = make_chain_key(**algorithm);
   if (!key) return std::unexpected(key.error());
-  auto certificate = issue({profile.root_name, profile.root_extensions, key->get(), nullptr,
-                            key->get(), *algorithm});
+  auto certificate = issue(
+      {profile.root_name, profile.root_extensions, key->get(), nullptr, key->get(), *algorithm});
   if (!certificate) return std::unexpected(certificate.error());
-  return &authorities_
-              .emplace(id, Authority{std::move(*key), std::move(*certificate), *algorithm})
+  return &authorities_.emplace(id, Authority{std::move(*key), std::move(*certificate), *algorithm})
               .first->second;
 }
 
@@ -144,12 +143,11 @@ Result<const Minter::Authority*> Minter::intermediate(const ChainSpec& spec) {
   if (!algorithm) return std::unexpected(algorithm.error());
   auto key = make_chain_key(**algorithm);
   if (!key) return std::unexpected(key.error());
-  auto certificate = issue({profile.intermediate_name, profile.intermediate_extensions, key->get(),
-                            (*issuer)->certificate.get(), (*issuer)->key.get(),
-                            (*issuer)->algorithm});
+  auto certificate =
+      issue({profile.intermediate_name, profile.intermediate_extensions, key->get(),
+             (*issuer)->certificate.get(), (*issuer)->key.get(), (*issuer)->algorithm});
   if (!certificate) return std::unexpected(certificate.error());
-  return &authorities_
-              .emplace(id, Authority{std::move(*key), std::move(*certificate), *algorithm})
+  return &authorities_.emplace(id, Authority{std::move(*key), std::move(*certificate), *algorithm})
               .first->second;
 }
 
@@ -165,8 +163,8 @@ Result<MintedChain> Minter::mint(const ChainSpec& spec) {
   chain.intermediate = share(authority.certificate);
 
   if (spec.sct_delivery != SctDelivery::none) {
-    const auto log = find_chain_algorithm(spec.sct_algorithm.empty() ? spec.intermediate
-                                                                     : spec.sct_algorithm);
+    const auto log =
+        find_chain_algorithm(spec.sct_algorithm.empty() ? spec.intermediate : spec.sct_algorithm);
     if (!log) return std::unexpected(log.error());
     auto list = make_sct_list(spec.scts, **log);
     if (!list) return std::unexpected(list.error());
@@ -174,7 +172,7 @@ Result<MintedChain> Minter::mint(const ChainSpec& spec) {
   }
   auto key = make_chain_key(**leaf_algorithm);
   if (!key) return std::unexpected(key.error());
-  Request request{profile.leaf_name,          profile.leaf_extensions, key->get(),
+  Request request{profile.leaf_name,           profile.leaf_extensions, key->get(),
                   authority.certificate.get(), authority.key.get(),     authority.algorithm};
   if (spec.sct_delivery == SctDelivery::embedded) request.scts = &chain.sct_list;
   auto leaf = issue(request);

@@ -20,7 +20,8 @@ Profile minimal() {
   p.description =
       "root CN=pqcost root CA 001; intermediate CN=pqcost intermediate CA 001 with basic "
       "constraints, key usage, both key identifiers; leaf CN=leaf.example with basic constraints, "
-      "key usage, server authentication, one name, both key identifiers; serial numbers of 20 bytes";
+      "key usage, server authentication, one name, both key identifiers; serial numbers of 20 "
+      "bytes";
   p.server_name = "leaf.example";
   p.root_name = {{"CN", "pqcost root CA 001"}};
   p.intermediate_name = {{"CN", "pqcost intermediate CA 001"}};
@@ -34,20 +35,14 @@ Profile minimal() {
       {NID_authority_key_identifier, "keyid:always"},
   };
   p.leaf_extensions = {
-      {NID_basic_constraints, "critical,CA:FALSE"},
-      {NID_key_usage, "critical,digitalSignature"},
-      {NID_subject_alt_name, "DNS:leaf.example"},
-      {NID_ext_key_usage, "serverAuth"},
-      {NID_subject_key_identifier, "hash"},
-      {NID_authority_key_identifier, "keyid:always"},
+      {NID_basic_constraints, "critical,CA:FALSE"}, {NID_key_usage, "critical,digitalSignature"},
+      {NID_subject_alt_name, "DNS:leaf.example"},   {NID_ext_key_usage, "serverAuth"},
+      {NID_subject_key_identifier, "hash"},         {NID_authority_key_identifier, "keyid:always"},
   };
   p.client_extensions = {
-      {NID_basic_constraints, "critical,CA:FALSE"},
-      {NID_key_usage, "critical,digitalSignature"},
-      {NID_subject_alt_name, "DNS:user.example"},
-      {NID_ext_key_usage, "clientAuth"},
-      {NID_subject_key_identifier, "hash"},
-      {NID_authority_key_identifier, "keyid:always"},
+      {NID_basic_constraints, "critical,CA:FALSE"}, {NID_key_usage, "critical,digitalSignature"},
+      {NID_subject_alt_name, "DNS:user.example"},   {NID_ext_key_usage, "clientAuth"},
+      {NID_subject_key_identifier, "hash"},         {NID_authority_key_identifier, "keyid:always"},
   };
   return p;
 }
@@ -56,8 +51,10 @@ Profile web() {
   Profile p;
   p.description =
       "root C=US, O=Example Trust Services Group, CN=Example Root X1; intermediate C=US, O=Example "
-      "Trust Services, CN=Example TLS E7 with basic constraints, key usage, extended key usage, both "
-      "key identifiers, issuer address, CRL address, policy; leaf CN=www.shop.example.com with basic "
+      "Trust Services, CN=Example TLS E7 with basic constraints, key usage, extended key usage, "
+      "both "
+      "key identifiers, issuer address, CRL address, policy; leaf CN=www.shop.example.com with "
+      "basic "
       "constraints, key usage, server authentication, two names, both key identifiers, issuer "
       "address, CRL address, domain-validated policy; serial numbers of 20 bytes";
   p.server_name = "www.shop.example.com";

@@ -72,7 +72,8 @@ Result<CapturedFlight> capture_quic(const ChainSpec& spec, const MintedChain& ch
     from_client = (*client)->write(now);
     if (!from_client) return std::unexpected(from_client.error());
     if (from_server->empty() && from_client->empty()) {
-      if (auto ran = run_a_timer(**client, **server, now); !ran) return std::unexpected(ran.error());
+      if (auto ran = run_a_timer(**client, **server, now); !ran)
+        return std::unexpected(ran.error());
       from_client = (*client)->write(now);
       if (!from_client) return std::unexpected(from_client.error());
     }

@@ -134,8 +134,7 @@ ngtcp2_path QuicPeer::path() const {
   return p;
 }
 
-Result<std::unique_ptr<QuicPeer>> QuicPeer::client(crypto::SslPtr ssl, size_t datagram,
-                                                   Nanos now) {
+Result<std::unique_ptr<QuicPeer>> QuicPeer::client(crypto::SslPtr ssl, size_t datagram, Nanos now) {
   std::unique_ptr<QuicPeer> made(new QuicPeer(std::move(ssl), datagram));
   if (auto attached = made->attach(false); !attached) return std::unexpected(attached.error());
   const ngtcp2_settings settings = made->settings(now);
@@ -144,9 +143,9 @@ Result<std::unique_ptr<QuicPeer>> QuicPeer::client(crypto::SslPtr ssl, size_t da
   const ngtcp2_cid own_id = random_id();
   const ngtcp2_path path = made->path();
   ngtcp2_conn* connection = nullptr;
-  const int error = ngtcp2_conn_client_new(&connection, &server_id, &own_id, &path,
-                                           NGTCP2_PROTO_VER_V1, &callbacks(), &settings,
-                                           &parameters, nullptr, made.get());
+  const int error =
+      ngtcp2_conn_client_new(&connection, &server_id, &own_id, &path, NGTCP2_PROTO_VER_V1,
+                             &callbacks(), &settings, &parameters, nullptr, made.get());
   if (error != 0) return fail("cannot make a QUIC client: {}", ngtcp2_strerror(error));
   made->connection_.reset(connection);
   ngtcp2_conn_set_tls_native_handle(connection, made->crypto_.get());
@@ -168,9 +167,9 @@ Result<std::unique_ptr<QuicPeer>> QuicPeer::server(crypto::SslPtr ssl, size_t da
   const ngtcp2_cid own_id = random_id();
   const ngtcp2_path path = made->path();
   ngtcp2_conn* connection = nullptr;
-  const int error = ngtcp2_conn_server_new(&connection, &header.scid, &own_id, &path,
-                                           header.version, &callbacks(), &settings, &parameters,
-                                           nullptr, made.get());
+  const int error =
+      ngtcp2_conn_server_new(&connection, &header.scid, &own_id, &path, header.version,
+                             &callbacks(), &settings, &parameters, nullptr, made.get());
   if (error != 0) return fail("cannot make a QUIC server: {}", ngtcp2_strerror(error));
   made->connection_.reset(connection);
   ngtcp2_conn_set_tls_native_handle(connection, made->crypto_.get());
@@ -206,8 +205,8 @@ Result<std::vector<Datagram>> QuicPeer::write(Nanos now) {
     ngtcp2_pkt_info info{};
     // ngtcp2_conn_update_pkt_tx_time() is never called: so nothing is paced.
     const ngtcp2_ssize size =
-        ngtcp2_conn_write_pkt(connection_.get(), &storage.path, &info, buffer.data(),
-                              datagram_, static_cast<ngtcp2_tstamp>(now));
+        ngtcp2_conn_write_pkt(connection_.get(), &storage.path, &info, buffer.data(), datagram_,
+                              static_cast<ngtcp2_tstamp>(now));
     if (size < 0) {
       auto error = broken("writing", static_cast<int>(size));
       return std::unexpected(error.error());
@@ -218,8 +217,7 @@ Result<std::vector<Datagram>> QuicPeer::write(Nanos now) {
 }
 
 Result<void> QuicPeer::expire(Nanos now) {
-  const int error =
-      ngtcp2_conn_handle_expiry(connection_.get(), static_cast<ngtcp2_tstamp>(now));
+  const int error = ngtcp2_conn_handle_expiry(connection_.get(), static_cast<ngtcp2_tstamp>(now));
   return error == 0 ? Result<void>() : broken("waiting", error);
 }
 

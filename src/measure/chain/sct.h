@@ -1,6 +1,6 @@
-// Signed certificate timestamps (RFC 6962 3.2). They are synthetic: every field has its right length
-// and the signature is random, since only a log could make a true one. Random bytes do not compress,
-// as true signatures do not.
+// Signed certificate timestamps (RFC 6962 3.2). They are synthetic: every field has its right
+// length and the signature is random, since only a log could make a true one. Random bytes do not
+// compress, as true signatures do not.
 #pragma once
 
 #include <cstdint>

@@ -73,8 +73,7 @@ std::string client_groups(const std::string& group) {
 }
 
 bool show(SSL_CTX* context, X509* leaf, EVP_PKEY* key, X509* intermediate) {
-  return SSL_CTX_use_certificate(context, leaf) == 1 &&
-         SSL_CTX_use_PrivateKey(context, key) == 1 &&
+  return SSL_CTX_use_certificate(context, leaf) == 1 && SSL_CTX_use_PrivateKey(context, key) == 1 &&
          SSL_CTX_add1_chain_cert(context, intermediate) == 1;
 }
 
@@ -106,7 +105,8 @@ Result<void> compress(const TlsSides& sides, const std::string& name) {
   const bool done = SSL_CTX_set1_cert_comp_preference(sides.server.get(), &algorithm, 1) == 1 &&
                     SSL_CTX_set1_cert_comp_preference(sides.client.get(), &algorithm, 1) == 1 &&
                     SSL_CTX_compress_certs(sides.server.get(), algorithm) == 1;
-  if (!done) return fail("OpenSSL did not compress this chain by {}: {}", name, take_openssl_error());
+  if (!done)
+    return fail("OpenSSL did not compress this chain by {}: {}", name, take_openssl_error());
   return {};
 }
 
@@ -163,8 +163,7 @@ Result<TlsSides> make_sides(const ChainSpec& spec, const MintedChain& chain,
   return sides;
 }
 
-Result<SslPtr> new_client(const TlsSides& sides, const ChainSpec& spec,
-                          FlightTransport transport) {
+Result<SslPtr> new_client(const TlsSides& sides, const ChainSpec& spec, FlightTransport transport) {
   SslPtr ssl(SSL_new(sides.client.get()));
   if (ssl == nullptr) return fail("TLS: {}", take_openssl_error());
   const char* name = server_name_of(spec.profile);

@@ -18,7 +18,8 @@ ChainSpec plain(std::string_view algorithm) {
 }
 
 ChainSpec mixed(std::string_view issuer, std::string_view leaf) {
-  return {.root = std::string(issuer), .intermediate = std::string(issuer), .leaf = std::string(leaf)};
+  return {
+      .root = std::string(issuer), .intermediate = std::string(issuer), .leaf = std::string(leaf)};
 }
 
 }  // namespace

@@ -25,12 +25,11 @@ Result<std::vector<uint8_t>> make_staple(X509* certificate, X509* issuer, EVP_PK
   const CertIdPtr id(OCSP_cert_to_id(EVP_sha1(), certificate, issuer));
   const TimePtr now(X509_gmtime_adj(nullptr, 0));
   const TimePtr next(X509_gmtime_adj(nullptr, 7 * kDay));
-  const bool signed_ =
-      basic != nullptr && id != nullptr && now != nullptr && next != nullptr &&
-      OCSP_basic_add1_status(basic.get(), id.get(), V_OCSP_CERTSTATUS_GOOD, 0, nullptr, now.get(),
-                             next.get()) != nullptr &&
-      OCSP_basic_sign(basic.get(), issuer, issuer_key, digest, nullptr,
-                      OCSP_NOCERTS | OCSP_RESPID_KEY) == 1;
+  const bool signed_ = basic != nullptr && id != nullptr && now != nullptr && next != nullptr &&
+                       OCSP_basic_add1_status(basic.get(), id.get(), V_OCSP_CERTSTATUS_GOOD, 0,
+                                              nullptr, now.get(), next.get()) != nullptr &&
+                       OCSP_basic_sign(basic.get(), issuer, issuer_key, digest, nullptr,
+                                       OCSP_NOCERTS | OCSP_RESPID_KEY) == 1;
   if (!signed_) return fail("cannot make an OCSP response: {}", crypto::take_openssl_error());
   const ResponsePtr response(OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic.get()));
   unsigned char* der = nullptr;

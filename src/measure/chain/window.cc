@@ -39,8 +39,8 @@ WindowVerdict quic_window(size_t flight, size_t datagram) {
   WindowVerdict verdict;
   verdict.segment = datagram;
   verdict.window = std::min(10 * datagram, std::max<size_t>(14'720, 2 * datagram));
-  verdict.rule = std::format("address validated: min(10 x {0}, max(14720, 2 x {0})) (RFC 9002 7.2)",
-                             datagram);
+  verdict.rule =
+      std::format("address validated: min(10 x {0}, max(14720, 2 x {0})) (RFC 9002 7.2)", datagram);
   verdict.fits = flight <= verdict.window;
   verdict.extra_round_trips = extra_round_trips(flight, verdict.window);
   return verdict;

@@ -18,13 +18,13 @@ namespace {
 
 // x86-64 first, then AArch64's HWCAP names (arch/arm64/kernel/cpuinfo.c).
 constexpr auto kCryptoFeatures = std::to_array<std::string_view>({
-    "sse2",         "ssse3",    "sse4_1",   "sse4_2",     "avx",        "avx2",     "avx512f",
-    "avx512dq",     "avx512bw", "avx512vl", "avx512ifma", "avx512vbmi", "avx_ifma", "avx512_vbmi2",
-    "aes",          "vaes",     "gfni",     "pclmulqdq",  "vpclmulqdq", "sha_ni",   "bmi1",
-    "bmi2",         "adx",      "movbe",    "rdrand",     "rdseed",     "asimd",    "asimdrdm",
-    "asimddp",      "i8mm",     "pmull",    "sha1",       "sha2",       "sha512",   "sha3",
-    "sm3",          "sm4",      "sve",      "sve2",       "sveaes",     "svepmull", "svesha3",
-    "rng",          "crc32",    "atomics",  "dit",
+    "sse2",     "ssse3",    "sse4_1",   "sse4_2",     "avx",        "avx2",     "avx512f",
+    "avx512dq", "avx512bw", "avx512vl", "avx512ifma", "avx512vbmi", "avx_ifma", "avx512_vbmi2",
+    "aes",      "vaes",     "gfni",     "pclmulqdq",  "vpclmulqdq", "sha_ni",   "bmi1",
+    "bmi2",     "adx",      "movbe",    "rdrand",     "rdseed",     "asimd",    "asimdrdm",
+    "asimddp",  "i8mm",     "pmull",    "sha1",       "sha2",       "sha512",   "sha3",
+    "sm3",      "sm4",      "sve",      "sve2",       "sveaes",     "svepmull", "svesha3",
+    "rng",      "crc32",    "atomics",  "dit",
 });
 
 // Joined by blanks, as /proc/cpuinfo has them.
@@ -49,8 +49,8 @@ std::optional<bool> smt(const HostFiles& files, int core) {
   if (control && *control != "notimplemented") {
     if (auto active = files.number("/sys/devices/system/cpu/smt/active")) return *active != 0;
   }
-  const auto siblings = files.line(
-      std::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", core));
+  const auto siblings =
+      files.line(std::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", core));
   if (!siblings) return std::nullopt;
   return siblings->find_first_of(",-") != std::string::npos;
 }
@@ -144,9 +144,9 @@ std::string host_id(const HostFiles& files, const CpuFacts& cpu) {
       std::format("pqcost host 1\n{}\n{}\n{}\n", cpu.architecture, cpu.model, cpu.logical_cores);
   std::array<uint8_t, EVP_MAX_MD_SIZE> digest{};
   size_t length = 0;
-  const uint8_t* made = EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(),
-                                  key.size(), as_bytes(text).data(), text.size(), digest.data(),
-                                  digest.size(), &length);
+  const uint8_t* made =
+      EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
+                as_bytes(text).data(), text.size(), digest.data(), digest.size(), &length);
   if (made == nullptr || length < 16) return {};
   return to_hex(Bytes(digest).first(16));
 }

@@ -1,5 +1,5 @@
-// The files in which a host describes itself: /proc, /sys, /etc. A test gives another root, a folder
-// that holds the same paths as read on another machine.
+// The files in which a host describes itself: /proc, /sys, /etc. A test gives another root, a
+// folder that holds the same paths as read on another machine.
 #pragma once
 
 #include <filesystem>

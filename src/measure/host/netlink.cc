@@ -99,8 +99,7 @@ Result<void> ask_kernel(const NetlinkRequest& request,
     const ssize_t length = recv(socket.descriptor(), buffer.data(), buffer.size(), 0);
     if (length < 0 && errno == EINTR) continue;
     if (length <= 0) return fail_errno(errno, "the kernel's answer did not come");
-    const auto next =
-        take_messages(Bytes(buffer).first(static_cast<size_t>(length)), dump, take);
+    const auto next = take_messages(Bytes(buffer).first(static_cast<size_t>(length)), dump, take);
     if (!next) return std::unexpected(next.error());
     if (*next == Next::end) return {};
   }

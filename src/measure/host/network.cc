@@ -56,12 +56,11 @@ Result<std::string> qdisc_of(unsigned index) {
   ifinfomsg header{};
   header.ifi_index = static_cast<int>(index);
   std::string qdisc;
-  auto asked = ask_kernel(NetlinkRequest(RTM_GETLINK, 0, bytes_of(header)),
-                          [&](uint16_t type, Bytes payload) {
-                            if (type != RTM_NEWLINK) return;
-                            qdisc = attribute_text(
-                                attributes_after(payload, sizeof(ifinfomsg)), IFLA_QDISC);
-                          });
+  auto asked = ask_kernel(
+      NetlinkRequest(RTM_GETLINK, 0, bytes_of(header)), [&](uint16_t type, Bytes payload) {
+        if (type != RTM_NEWLINK) return;
+        qdisc = attribute_text(attributes_after(payload, sizeof(ifinfomsg)), IFLA_QDISC);
+      });
   if (!asked) return std::unexpected(asked.error());
   return qdisc;
 }

@@ -166,7 +166,8 @@ std::optional<double> NoiseMonitor::others_percent(const Counters& last) const {
   if (!first_.all || !last.all || last.all->total <= first_.all->total) return std::nullopt;
   const double ticks_a_second = static_cast<double>(sysconf(_SC_CLK_TCK));
   const double all = static_cast<double>(last.all->total - first_.all->total);
-  const double busy = static_cast<double>(last.all->busy()) - static_cast<double>(first_.all->busy());
+  const double busy =
+      static_cast<double>(last.all->busy()) - static_cast<double>(first_.all->busy());
   const double own = (last.own_cpu_seconds - first_.own_cpu_seconds) * ticks_a_second;
   return percent_of(std::max(0.0, busy - own), all);
 }

@@ -18,7 +18,7 @@ namespace pqedge::measure {
 // user and nice already (proc_stat(5)).
 struct CpuTicks {
   uint64_t total = 0;
-  uint64_t idle = 0;   // idle and iowait
+  uint64_t idle = 0;  // idle and iowait
   uint64_t steal = 0;
   uint64_t busy() const { return total - idle - steal; }
 };
@@ -35,11 +35,11 @@ class NoiseMonitor {
  public:
   struct Sources {  // of what is read; a test gives its own
     HostFiles files;
-    std::function<double()> reference = time_reference_work;   // microseconds
-    std::function<double()> own_cpu_seconds;                   // empty: this process and its children
-    std::function<uint64_t()> own_involuntary_switches;        // empty: of this process
+    std::function<double()> reference = time_reference_work;  // microseconds
+    std::function<double()> own_cpu_seconds;             // empty: this process and its children
+    std::function<uint64_t()> own_involuntary_switches;  // empty: of this process
     std::function<Nanos()> now = monotonic_now;
-    std::optional<Nanos> started;                              // none: when this program was loaded
+    std::optional<Nanos> started;  // none: when this program was loaded
   };
 
   // `core` is the one the process is pinned to.

@@ -112,9 +112,12 @@ std::map<std::string, std::string> offloads(const std::string& interface) {
     uint32_t mask;
   };
   static constexpr std::array kQuestions = {
-      Question{"rx", ETHTOOL_GRXCSUM, 1}, Question{"tx", ETHTOOL_GTXCSUM, 1},
-      Question{"sg", ETHTOOL_GSG, 1},     Question{"tso", ETHTOOL_GTSO, 1},
-      Question{"gso", ETHTOOL_GGSO, 1},   Question{"gro", ETHTOOL_GGRO, 1},
+      Question{"rx", ETHTOOL_GRXCSUM, 1},
+      Question{"tx", ETHTOOL_GTXCSUM, 1},
+      Question{"sg", ETHTOOL_GSG, 1},
+      Question{"tso", ETHTOOL_GTSO, 1},
+      Question{"gso", ETHTOOL_GGSO, 1},
+      Question{"gro", ETHTOOL_GGRO, 1},
       Question{"lro", ETHTOOL_GFLAGS, ETH_FLAG_LRO},
   };
   Ethtool ethtool(interface);

@@ -14,8 +14,8 @@ namespace pqedge::measure {
 // The cores that this thread may run on, ascending.
 Result<std::vector<int>> allowed_cores();
 
-// The default: the highest-numbered allowed core. Core 0 takes more of the kernel's own work and, on
-// most machines, more interrupts.
+// The default: the highest-numbered allowed core. Core 0 takes more of the kernel's own work and,
+// on most machines, more interrupts.
 int default_core(const std::vector<int>& allowed);
 
 // Pins the calling thread to `core`, and reads back that it took effect and where it runs.

@@ -75,8 +75,7 @@ std::optional<double> throttled_seconds(const HostFiles& files) {
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const bool version2 = controllers.empty();
     if (!version2 && !names_cpu(controllers)) continue;
-    const auto seconds =
-        of_group(files, version2 ? kVersion2 : kVersion1, line.substr(second + 1));
+    const auto seconds = of_group(files, version2 ? kVersion2 : kVersion1, line.substr(second + 1));
     if (seconds) return seconds;
   }
   return std::nullopt;

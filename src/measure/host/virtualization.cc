@@ -36,9 +36,9 @@ constexpr std::array kDmi = {
 
 // Of CPUID leaf 0x40000000.
 constexpr std::array kCpuid = {
-    Sign{"KVMKVMKVM", "kvm"},       Sign{"Linux KVM Hv", "kvm"},     Sign{"TCGTCGTCGTCG", "qemu"},
+    Sign{"KVMKVMKVM", "kvm"},       Sign{"Linux KVM Hv", "kvm"},       Sign{"TCGTCGTCGTCG", "qemu"},
     Sign{"VMwareVMware", "vmware"}, Sign{"Microsoft Hv", "microsoft"}, Sign{"XenVMMXenVMM", "xen"},
-    Sign{"bhyve bhyve ", "bhyve"},  Sign{"QNXQVMBSQG", "qnx"},       Sign{"ACRNACRNACRN", "acrn"},
+    Sign{"bhyve bhyve ", "bhyve"},  Sign{"QNXQVMBSQG", "qnx"},         Sign{"ACRNACRNACRN", "acrn"},
     Sign{"VBoxVBoxVBox", "oracle"},
 };
 
@@ -77,9 +77,7 @@ std::string_view by_dmi(const HostFiles& files) {
 
 std::string_view by_clock(const HostFiles& files) {
   const std::string clocks =
-      files
-          .line("/sys/devices/system/clocksource/clocksource0/available_clocksource")
-          .value_or("");
+      files.line("/sys/devices/system/clocksource/clocksource0/available_clocksource").value_or("");
   for (const Sign& sign : kClocks) {
     if (clocks.find(sign.text) != std::string::npos) return sign.name;
   }

@@ -74,9 +74,10 @@ std::optional<Withheld> withhold_between(double before_us, double after_us, doub
   for (const auto& [where, mark_us] : {std::pair{"before", before_us}, {"after", after_us}}) {
     const double off = 100 * (mark_us / run_us - 1);
     if (std::abs(off) <= limits.spread_percent) continue;
-    return Withheld{std::format("the reference loop right {} it is {:+.1f} % from the run's median, "
-                                "more than {:g} %",
-                                where, off, limits.spread_percent)};
+    return Withheld{
+        std::format("the reference loop right {} it is {:+.1f} % from the run's median, "
+                    "more than {:g} %",
+                    where, off, limits.spread_percent)};
   }
   return std::nullopt;
 }

@@ -10,15 +10,15 @@ namespace pqedge::measure {
 
 // Each is passed when the figure is above it. docs/pqcost/statistics.md says why these.
 struct WithholdLimits {
-  double steal_percent = 1;     // of all CPU time, or of the pinned core's
-  double load_per_core = 1;     // one-minute load average at the start without our own part, a core
-  double others_percent = 10;   // CPU time of other processes, of all cores' time
-  double throttled_percent = 1; // of the run's time, by a CPU quota
-  double spread_percent = 5;    // of the reference loop: of the run between its quartiles, and of
-                                // one suite from the run's median
+  double steal_percent = 1;    // of all CPU time, or of the pinned core's
+  double load_per_core = 1;    // one-minute load average at the start without our own part, a core
+  double others_percent = 10;  // CPU time of other processes, of all cores' time
+  double throttled_percent = 1;  // of the run's time, by a CPU quota
+  double spread_percent = 5;     // of the reference loop: of the run between its quartiles, and of
+                                 // one suite from the run's median
   double frequency_change_percent = 5;
-  double drift_percent = 15;    // of one row: its second half's median against the first half's,
-                                // both ends of the 95 % interval of their ratio
+  double drift_percent = 15;  // of one row: its second half's median against the first half's,
+                              // both ends of the 95 % interval of their ratio
 };
 
 // The reasons, or none. A figure that had to be read and could not be (NoiseFacts::unknown) is a

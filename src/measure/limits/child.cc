@@ -96,8 +96,7 @@ bool Child::running() {
 }
 
 std::optional<int> Child::wait(double seconds) {
-  const Nanos end =
-      monotonic_now() + static_cast<Nanos>(seconds * static_cast<double>(kSecond));
+  const Nanos end = monotonic_now() + static_cast<Nanos>(seconds * static_cast<double>(kSecond));
   while (pid_ > 0) {
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) == pid_) {

@@ -20,27 +20,20 @@ size_t drop(char*, size_t size, size_t count, void*) { return size * count; }
 
 long version_option(HttpVersion version) {
   switch (version) {
-    case HttpVersion::http1:
-      return CURL_HTTP_VERSION_1_1;
-    case HttpVersion::http2:
-      return CURL_HTTP_VERSION_2TLS;
-    case HttpVersion::http3:
-      return CURL_HTTP_VERSION_3ONLY;
+    case HttpVersion::http1: return CURL_HTTP_VERSION_1_1;
+    case HttpVersion::http2: return CURL_HTTP_VERSION_2TLS;
+    case HttpVersion::http3: return CURL_HTTP_VERSION_3ONLY;
   }
   return CURL_HTTP_VERSION_1_1;
 }
 
 std::string ending(CURLcode code, const char* detail) {
   switch (code) {
-    case CURLE_GOT_NOTHING:
-      return "connection closed without an answer";
+    case CURLE_GOT_NOTHING: return "connection closed without an answer";
     case CURLE_RECV_ERROR:
-    case CURLE_SEND_ERROR:
-      return "connection reset";
-    case CURLE_OPERATION_TIMEDOUT:
-      return std::format("no answer in {} s", kSeconds);
-    default:
-      break;
+    case CURLE_SEND_ERROR: return "connection reset";
+    case CURLE_OPERATION_TIMEDOUT: return std::format("no answer in {} s", kSeconds);
+    default: break;
   }
   return *detail != '\0' ? detail : curl_easy_strerror(code);
 }
@@ -54,12 +47,9 @@ bool initialise() {
 
 const char* http_version_name(HttpVersion version) {
   switch (version) {
-    case HttpVersion::http1:
-      return "HTTP/1.1";
-    case HttpVersion::http2:
-      return "HTTP/2";
-    case HttpVersion::http3:
-      return "HTTP/3";
+    case HttpVersion::http1: return "HTTP/1.1";
+    case HttpVersion::http2: return "HTTP/2";
+    case HttpVersion::http3: return "HTTP/3";
   }
   return "";
 }

@@ -28,9 +28,7 @@ Result<std::string> sign(std::string_view shown) {
 }
 
 // A Byte Sequence (RFC 8941 3.3.5) of the DER, as RFC 9440 2.1 has it.
-std::string client_cert_value(const std::vector<uint8_t>& der) {
-  return ":" + base64(der) + ":";
-}
+std::string client_cert_value(const std::vector<uint8_t>& der) { return ":" + base64(der) + ":"; }
 
 void add_token(std::vector<Probe>& probes, std::string_view name, const std::string& token) {
   probes.push_back({std::format("{} bearer token", name), token.size(), ProbePlace::field,
@@ -40,10 +38,12 @@ void add_token(std::vector<Probe>& probes, std::string_view name, const std::str
 }
 
 void add_pair(std::vector<Probe>& probes, std::string_view name, const std::string& token) {
-  probes.push_back({std::format("two {} tokens in one Cookie line", name), 2 * token.size(),
+  probes.push_back({std::format("two {} tokens in one Cookie line", name),
+                    2 * token.size(),
                     ProbePlace::field,
                     {"/", {std::format("Cookie: id={0}; access={0}", token)}}});
-  probes.push_back({std::format("{} bearer token and the same as cookie", name), 2 * token.size(),
+  probes.push_back({std::format("{} bearer token and the same as cookie", name),
+                    2 * token.size(),
                     ProbePlace::field,
                     {"/", {"Authorization: Bearer " + token, "Cookie: token=" + token}}});
 }
@@ -56,7 +56,9 @@ Result<void> add_certificates(std::vector<Probe>& probes) {
     if (!chain) return std::unexpected(chain.error());
     const std::string value = client_cert_value(to_der(chain->leaf.get()));
     probes.push_back({std::format("{} certificate in Client-Cert (RFC 9440)", algorithm),
-                      value.size(), ProbePlace::field, {"/", {"Client-Cert: " + value}}});
+                      value.size(),
+                      ProbePlace::field,
+                      {"/", {"Client-Cert: " + value}}});
   }
   return {};
 }
@@ -92,7 +94,9 @@ Result<std::vector<Probe>> make_probes() {
     if (name.starts_with("ML-DSA")) add_pair(probes, name, *token);
   }
   for (const size_t size : {4096UZ, 4097UZ}) {
-    probes.push_back({std::format("cookie of {} bytes", size), size, ProbePlace::field,
+    probes.push_back({std::format("cookie of {} bytes", size),
+                      size,
+                      ProbePlace::field,
                       {"/", {"Cookie: token=" + std::string(size - 5, 'a')}}});
   }
   if (auto added = add_certificates(probes); !added) return std::unexpected(added.error());

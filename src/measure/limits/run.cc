@@ -35,9 +35,9 @@ Documented documented_for(std::string_view program, ProbePlace place) {
     if (of_all || of_target == (place == ProbePlace::target)) found = &limit;
   }
   if (found == nullptr) return {};
-  return {std::format("{} bytes ({}): {}", found->bytes, counted_text(found->counted),
-                      found->answer),
-          std::string(found->source)};
+  return {
+      std::format("{} bytes ({}): {}", found->bytes, counted_text(found->counted), found->answer),
+      std::string(found->source)};
 }
 
 struct Run {
@@ -62,8 +62,7 @@ struct Run {
 
   // False: cancelled.
   bool ask_all(const RunningServer& server, HttpVersion version) const {
-    const uint16_t port =
-        version == HttpVersion::http1 ? server.plain_port : server.secure_port;
+    const uint16_t port = version == HttpVersion::http1 ? server.plain_port : server.secure_port;
     for (const Probe& probe : probes) {
       if (cancelled()) return false;
       const auto answer = ask(port, version, probe.request);
@@ -118,8 +117,8 @@ Result<void> check_names(const LimitsOptions& options) {
 }
 
 bool wanted(const LimitsOptions& options, std::string_view program) {
-  return options.programs.empty() || std::ranges::find(options.programs, program) !=
-                                         options.programs.end();
+  return options.programs.empty() ||
+         std::ranges::find(options.programs, program) != options.programs.end();
 }
 
 }  // namespace
@@ -155,8 +154,7 @@ Result<void> run_limits(const LimitsOptions& options, Record& record) {
       run.absent(program, "", std::format("not installed ({})", binaries_of(program)));
       continue;
     }
-    for (const HttpVersion version :
-         {HttpVersion::http1, HttpVersion::http2, HttpVersion::http3}) {
+    for (const HttpVersion version : {HttpVersion::http1, HttpVersion::http2, HttpVersion::http3}) {
       if (version == HttpVersion::http3 && !(*server)->http3) continue;
       if (!client_speaks(version)) {
         run.absent(program, http_version_name(version), "this libcurl does not speak it");

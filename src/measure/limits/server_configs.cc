@@ -50,8 +50,9 @@ std::string haproxy_config(const ServerFiles& files, const ServerPorts& ports, b
       "{4}"
       "  http-request return status 200 content-type text/plain string ok\n",
       http3 ? "  limited-quic\n" : "", ports.plain, ports.secure, files.both,
-      http3 ? std::format("  bind quic4@127.0.0.1:{} ssl crt {} alpn h3\n", ports.secure, files.both)
-            : std::string());
+      http3
+          ? std::format("  bind quic4@127.0.0.1:{} ssl crt {} alpn h3\n", ports.secure, files.both)
+          : std::string());
 }
 
 std::string node_script(const ServerFiles& files, const ServerPorts& ports) {

@@ -109,8 +109,8 @@ Result<std::vector<std::string>> command_of(const Program& program, const std::s
   if (program.name == "nginx") {
     auto config = write("nginx.conf", nginx_config(files, ports, http3));
     if (!config) return std::unexpected(config.error());
-    return std::vector<std::string>{binary, "-e", "stderr", "-p", files.workspace.path(), "-c",
-                                    *config};
+    return std::vector<std::string>{binary, "-e",   "stderr", "-p", files.workspace.path(),
+                                    "-c",   *config};
   }
   if (program.name == "HAProxy") {
     auto config = write("haproxy.cfg", haproxy_config(files, ports, http3));
@@ -137,9 +137,15 @@ Result<std::vector<std::string>> command_of(const Program& program, const std::s
     if (!config) return std::unexpected(config.error());
     // It keeps what it was given and its locks in the user's folders, unless they are elsewhere.
     const std::string& folder = files.workspace.path();
-    return std::vector<std::string>{
-        find_program("env").value_or("/usr/bin/env"), "XDG_CONFIG_HOME=" + folder,
-        "XDG_DATA_HOME=" + folder, binary, "run", "--adapter", "caddyfile", "--config", *config};
+    return std::vector<std::string>{find_program("env").value_or("/usr/bin/env"),
+                                    "XDG_CONFIG_HOME=" + folder,
+                                    "XDG_DATA_HOME=" + folder,
+                                    binary,
+                                    "run",
+                                    "--adapter",
+                                    "caddyfile",
+                                    "--config",
+                                    *config};
   }
   auto config = write("pqedge.toml", pqedge_config(files, ports));
   if (!config) return std::unexpected(config.error());
@@ -170,15 +176,13 @@ Result<RunningServer> try_start(const Program& program, const std::string& binar
                        .child = std::move(*child)};
 }
 
-bool may_speak_http3(std::string_view program) {
-  return program != "Node" && program != "Apache";
-}
+bool may_speak_http3(std::string_view program) { return program != "Node" && program != "Apache"; }
 
 }  // namespace
 
 std::span<const std::string_view> limit_programs() {
-  static constexpr std::array<std::string_view, 6> kNames{"nginx", "HAProxy", "Node",
-                                                          "Apache", "Caddy",  "pqedge"};
+  static constexpr std::array<std::string_view, 6> kNames{"nginx",  "HAProxy", "Node",
+                                                          "Apache", "Caddy",   "pqedge"};
   return kNames;
 }
 

@@ -26,8 +26,8 @@ struct ServerFiles {
   const Workspace& workspace;
   std::string certificate;  // PEM files
   std::string key;
-  std::string both;         // certificate and key in one
-  net::Address backend;     // for a program that only forwards
+  std::string both;      // certificate and key in one
+  net::Address backend;  // for a program that only forwards
 };
 
 // `program` is a name of limit_programs(). No value: it is not installed.

@@ -60,9 +60,9 @@ class Link {
   HelloWatcher watcher_;
   std::multimap<Nanos, Packet> queue_;  // by when due; equal times in the order of arrival
   std::vector<Packet> answers_;
-  uint64_t number_ = 0;     // of packets that met chance
-  Nanos free_at_ = 0;       // when the rate lets the next one begin
-  Nanos latest_due_ = 0;    // jitter keeps the order
+  uint64_t number_ = 0;   // of packets that met chance
+  Nanos free_at_ = 0;     // when the rate lets the next one begin
+  Nanos latest_due_ = 0;  // jitter keeps the order
   Counters counters_;
 };
 

@@ -42,8 +42,8 @@ HelloWatcher::Verdict HelloWatcher::judge(Bytes packet) {
     return verdict;
   }
   const Bytes payload = packet.subspan(tcp->payload_at, tcp->payload);
-  const auto record = flow.known && flow.begin != tcp->sequence ? std::nullopt
-                                                                : hello_record(payload);
+  const auto record =
+      flow.known && flow.begin != tcp->sequence ? std::nullopt : hello_record(payload);
   if (record) {
     flow = {tcp->sequence, tcp->sequence + static_cast<uint32_t>(*record), true, false};
   } else if (!flow.known) {
@@ -60,15 +60,12 @@ HelloWatcher::Verdict HelloWatcher::judge(Bytes packet) {
       return pass();
     case Middlebox::kDelay:
       return pass(!record && before(tcp->sequence, flow.end) ? settings_.middlebox_delay : 0);
-    case Middlebox::kDrop:
-      flow.blocked = record && *record > settings_.middlebox_bytes;
-      break;
+    case Middlebox::kDrop: flow.blocked = record && *record > settings_.middlebox_bytes; break;
     case Middlebox::kWhole:
       flow.blocked = record && *record > tcp->payload;
       if (flow.blocked) verdict.answers.push_back(reset_for(packet));
       break;
-    case Middlebox::kNone:
-      break;
+    case Middlebox::kNone: break;
   }
   if (!flow.blocked) return pass();
   verdict.dropped = true;

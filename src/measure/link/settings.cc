@@ -12,9 +12,9 @@ namespace pqedge::measure::link {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> kKeys{
-    "delay", "jitter", "loss", "duplicate", "reorder",   "rate",
-    "queue", "mtu",    "icmp", "fragments", "middlebox", "seed"};
+constexpr std::array<std::string_view, 12> kKeys{"delay",   "jitter",    "loss",      "duplicate",
+                                                 "reorder", "rate",      "queue",     "mtu",
+                                                 "icmp",    "fragments", "middlebox", "seed"};
 
 // A number and the unit behind it.
 std::optional<std::pair<double, std::string_view>> number(std::string_view text) {
@@ -156,16 +156,11 @@ std::string share_text(double share) { return std::format("{:g}%", share * 100);
 
 std::string middlebox_text(const Direction& d) {
   switch (d.middlebox) {
-    case Middlebox::kNone:
-      return "none";
-    case Middlebox::kSplit:
-      return std::format("split:{}", d.middlebox_bytes);
-    case Middlebox::kDelay:
-      return "delay:" + time_text(d.middlebox_delay);
-    case Middlebox::kDrop:
-      return std::format("drop:{}", d.middlebox_bytes);
-    case Middlebox::kWhole:
-      return "whole";
+    case Middlebox::kNone: return "none";
+    case Middlebox::kSplit: return std::format("split:{}", d.middlebox_bytes);
+    case Middlebox::kDelay: return "delay:" + time_text(d.middlebox_delay);
+    case Middlebox::kDrop: return std::format("drop:{}", d.middlebox_bytes);
+    case Middlebox::kWhole: return "whole";
   }
   return "?";
 }

@@ -141,8 +141,7 @@ void Testbed::relay() {
     const timespec timeout{static_cast<time_t>(pause / kSecond),
                            static_cast<long>(pause % kSecond)};
     std::array<pollfd, 3> watched{pollfd{client_.tun(), POLLIN, 0},
-                                  pollfd{server_.tun(), POLLIN, 0},
-                                  pollfd{wake_.get(), POLLIN, 0}};
+                                  pollfd{server_.tun(), POLLIN, 0}, pollfd{wake_.get(), POLLIN, 0}};
     ppoll(watched.data(), watched.size(), &timeout, nullptr);
     if (watched[2].revents != 0) {
       uint64_t count = 0;

@@ -16,15 +16,9 @@ LiveRecord handshake(const Options& options) {
   record.transport = transport_name(options.transport);
   Result<void> done;
   switch (options.transport) {
-    case Transport::kTls:
-      done = tls_handshake(options, record);
-      break;
-    case Transport::kQuic:
-      done = quic_handshake(options, record);
-      break;
-    case Transport::kSsh:
-      done = ssh_handshake(options, record);
-      break;
+    case Transport::kTls: done = tls_handshake(options, record); break;
+    case Transport::kQuic: done = quic_handshake(options, record); break;
+    case Transport::kSsh: done = ssh_handshake(options, record); break;
   }
   if (!done) record.facts["error"] = done.error().message;
   return record;

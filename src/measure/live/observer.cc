@@ -86,14 +86,9 @@ void Observer::on_message(int written, int /*version*/, int type, const void* by
 
 void Observer::received(Bytes message) {
   switch (message[0]) {
-    case kEncryptedExtensions:
-      record_.sizes["encrypted_extensions"] = message.size();
-      return;
-    case kCertificateRequest:
-      record_.sizes["certificate_request"] = message.size();
-      return;
-    case kCertificate:
-      return certificate(message);
+    case kEncryptedExtensions: record_.sizes["encrypted_extensions"] = message.size(); return;
+    case kCertificateRequest: record_.sizes["certificate_request"] = message.size(); return;
+    case kCertificate: return certificate(message);
     case kCompressedCertificate:
       record_.sizes["certificate"] = message.size();
       if (message.size() >= 9) {
@@ -101,15 +96,12 @@ void Observer::received(Bytes message) {
         record_.sizes["certificate_uncompressed"] = load_be24(&message[6]) + 4;
       }
       return;
-    case kCertificateVerify:
-      verify(message, "certificate_verify");
-      return;
+    case kCertificateVerify: verify(message, "certificate_verify"); return;
     case kFinished:
       record_.sizes["finished_server"] = message.size();
       time("server_finished");
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -192,9 +184,8 @@ Result<crypto::SslPtr> make_client(SSL_CTX* context, const Options& options,
                     wire += static_cast<char>(name.size());
                     wire += name;
                   });
-  if (!wire.empty() &&
-      SSL_set_alpn_protos(ssl.get(), as_bytes(wire).data(), static_cast<unsigned>(wire.size())) !=
-          0) {
+  if (!wire.empty() && SSL_set_alpn_protos(ssl.get(), as_bytes(wire).data(),
+                                           static_cast<unsigned>(wire.size())) != 0) {
     return fail("--alpn {}: not a list of names", options.alpn);
   }
   return ssl;
@@ -206,10 +197,9 @@ void read_end(SSL* ssl, LiveRecord& record) {
   SSL_get0_alpn_selected(ssl, &alpn, &size);
   if (size > 0) record.facts["alpn"] = as_text(Bytes(alpn, size));
   const long verdict = SSL_get_verify_result(ssl);
-  record.facts["chain"] = verdict == X509_V_OK
-                              ? "trusted by this host"
-                              : std::string("not trusted by this host: ") +
-                                    X509_verify_cert_error_string(verdict);
+  record.facts["chain"] = verdict == X509_V_OK ? "trusted by this host"
+                                               : std::string("not trusted by this host: ") +
+                                                     X509_verify_cert_error_string(verdict);
 }
 
 }  // namespace pqedge::measure::live

@@ -15,8 +15,10 @@ struct StartTlsName {
 };
 
 constexpr std::array kStartTls{
-    StartTlsName{StartTls::kSmtp, "smtp", 25},   StartTlsName{StartTls::kImap, "imap", 143},
-    StartTlsName{StartTls::kPop3, "pop3", 110},  StartTlsName{StartTls::kLdap, "ldap", 389},
+    StartTlsName{StartTls::kSmtp, "smtp", 25},
+    StartTlsName{StartTls::kImap, "imap", 143},
+    StartTlsName{StartTls::kPop3, "pop3", 110},
+    StartTlsName{StartTls::kLdap, "ldap", 389},
     StartTlsName{StartTls::kXmpp, "xmpp", 5222},
     StartTlsName{StartTls::kPostgres, "postgres", 5432},
 };
@@ -25,12 +27,9 @@ constexpr std::array kStartTls{
 
 std::string_view transport_name(Transport transport) {
   switch (transport) {
-    case Transport::kTls:
-      return "tls";
-    case Transport::kQuic:
-      return "quic";
-    case Transport::kSsh:
-      return "ssh";
+    case Transport::kTls: return "tls";
+    case Transport::kQuic: return "quic";
+    case Transport::kSsh: return "ssh";
   }
   return "?";
 }

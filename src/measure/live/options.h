@@ -18,13 +18,13 @@ std::string_view transport_name(Transport transport);  // "tls", "quic", "ssh"
 struct Options {
   Transport transport = Transport::kTls;
   StartTls starttls = StartTls::kNone;
-  std::string host;      // name or address, without brackets
-  uint16_t port = 0;     // 0: the protocol's own
-  std::string connect;   // "ADDRESS[:PORT]" to connect to, when not the host's
-  std::string sni;       // when not the host; never sent for an address
-  std::string groups;    // OpenSSL's list, SSH: methods by commas; empty: the library's default
-  std::string sigalgs;   // OpenSSL's list; empty: the library's default
-  std::string alpn;      // names by commas; empty: none, "h3" for QUIC
+  std::string host;         // name or address, without brackets
+  uint16_t port = 0;        // 0: the protocol's own
+  std::string connect;      // "ADDRESS[:PORT]" to connect to, when not the host's
+  std::string sni;          // when not the host; never sent for an address
+  std::string groups;       // OpenSSL's list, SSH: methods by commas; empty: the library's default
+  std::string sigalgs;      // OpenSSL's list; empty: the library's default
+  std::string alpn;         // names by commas; empty: none, "h3" for QUIC
   std::string certificate;  // PEM files of the client
   std::string key;
   Nanos timeout = 10 * kSecond;  // for all of it

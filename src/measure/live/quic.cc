@@ -31,19 +31,20 @@ std::unexpected<Error> QuicClient::explain(int error) {
   if (reader_.close_error()) code = *reader_.close_error();
   if (error == NGTCP2_ERR_DRAINING && code >= kCryptoError && code < kCryptoError + 0x100) {
     const std::string alert = alert_name(static_cast<uint8_t>(code - kCryptoError));
-    return ended("alert " + alert,
-                 std::format("the server refused the handshake with the alert {} (offered: {})",
-                             alert, options_.groups.empty() ? "OpenSSL's own list of groups"
-                                                            : options_.groups));
+    return ended(
+        "alert " + alert,
+        std::format("the server refused the handshake with the alert {} (offered: {})", alert,
+                    options_.groups.empty() ? "OpenSSL's own list of groups" : options_.groups));
   }
   if (error == NGTCP2_ERR_DRAINING) {
     return ended("closed", std::format("the server closed the connection in mid-handshake, QUIC "
-                                       "error {:#x}", code));
+                                       "error {:#x}",
+                                       code));
   }
   if (error == NGTCP2_ERR_HANDSHAKE_TIMEOUT || error == NGTCP2_ERR_IDLE_CLOSE) {
-    return ended("timeout", std::format("no handshake within {} ms; {} datagrams had come",
-                                        options_.timeout / kMillisecond,
-                                        record_.packets.server_to_client));
+    return ended("timeout",
+                 std::format("no handshake within {} ms; {} datagrams had come",
+                             options_.timeout / kMillisecond, record_.packets.server_to_client));
   }
   if (reader_.version_negotiation()) {
     return ended("version", "the server speaks no QUIC version 1");

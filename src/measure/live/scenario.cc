@@ -110,8 +110,8 @@ Result<std::vector<LiveRecord>> Runner::run_once(const Variant& variant, uint64_
     if (!started) return std::unexpected(started.error());
     peer = std::move(*started);
   } else if (variant.exchange.empty()) {
-    auto started = link::Command::start((*testbed)->server(), {"/bin/sh", "-c", options_.server},
-                                        true);
+    auto started =
+        link::Command::start((*testbed)->server(), {"/bin/sh", "-c", options_.server}, true);
     if (!started) return std::unexpected(started.error());
     server.emplace(std::move(*started));
     if (auto up = link::wait_for_port(**testbed, options_.port, *server, 10 * kSecond); !up) {
@@ -199,10 +199,10 @@ ScenarioRecord begin_summary(const Scenario& scenario, const Variant& variant,
     return summary;
   }
   summary.settings["client.groups"] = variant.client.groups;
-  summary.settings["server"] = options.server.empty()
-                                   ? std::format("in this process: {}, {}", variant.peer.groups,
-                                                 variant.peer.algorithm)
-                                   : options.server;
+  summary.settings["server"] =
+      options.server.empty()
+          ? std::format("in this process: {}, {}", variant.peer.groups, variant.peer.algorithm)
+          : options.server;
   return summary;
 }
 

@@ -26,20 +26,20 @@ struct Variant {
   std::string peer_name;  // of the server, where it is ours
   link::Settings link;    // its seed is that of the run
   link::TestbedOptions ends;
-  Options client;        // host and port are set by the run
-  PeerOptions peer;      // not used when a server command is given
-  unsigned concurrent = 1;            // handshakes at once
+  Options client;                      // host and port are set by the run
+  PeerOptions peer;                    // not used when a server command is given
+  unsigned concurrent = 1;             // handshakes at once
   std::vector<ExchangeStep> exchange;  // not empty: datagrams instead of a handshake
 };
 
 struct ScenarioOptions {
   unsigned runs = 7;
-  uint64_t first_seed = 1;  // run i has first_seed + i
-  link::Settings base;      // what every variant's link begins with
-  std::optional<Nanos> round_trip;   // of scenarios that do not vary it; none: their own
+  uint64_t first_seed = 1;          // run i has first_seed + i
+  link::Settings base;              // what every variant's link begins with
+  std::optional<Nanos> round_trip;  // of scenarios that do not vary it; none: their own
   Transport transport = Transport::kTls;
-  std::string server;       // a shell command in the server's namespace; empty: our own peer
-  uint16_t port = 443;      // that it listens on
+  std::string server;   // a shell command in the server's namespace; empty: our own peer
+  uint16_t port = 443;  // that it listens on
   std::string sni = "server.example";
   Nanos timeout = 3 * kSecond;  // of one handshake
   std::function<void(size_t done, size_t of, const std::string& next)> progress;

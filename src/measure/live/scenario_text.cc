@@ -53,10 +53,10 @@ std::string describe(std::span<const ScenarioRecord> scenarios) {
     const ScenarioRecord& first = scenarios.front();
     text += std::format("\n{}: {:.0f} us one way (median; 99 % {:.0f} us)\n", first.emulator,
                         first.added_delay_us, first.added_delay_p99_us);
-    text += std::format("{} run(s) with seeds from {}; figures of fewer than {} runs are single "
-                        "dated runs, not for comparison\n",
-                        first.seeds.size(), first.seeds.empty() ? 0 : first.seeds.front(),
-                        Range::kLeastRuns);
+    text += std::format(
+        "{} run(s) with seeds from {}; figures of fewer than {} runs are single "
+        "dated runs, not for comparison\n",
+        first.seeds.size(), first.seeds.empty() ? 0 : first.seeds.front(), Range::kLeastRuns);
   }
   return text;
 }

@@ -117,8 +117,8 @@ Result<std::vector<Variant>> concurrency(const ScenarioOptions& o) {
 
 Result<std::vector<Variant>> round_trip(const ScenarioOptions& o) {
   std::vector<Variant> out;
-  for (const Nanos time : round_trips(o, {0, 20 * kMillisecond, 50 * kMillisecond,
-                                          100 * kMillisecond, 200 * kMillisecond})) {
+  for (const Nanos time : round_trips(
+           o, {0, 20 * kMillisecond, 50 * kMillisecond, 100 * kMillisecond, 200 * kMillisecond})) {
     for (const Kind& kind : kinds()) {
       out.push_back(variant(std::format("{} ms, {}", time / kMillisecond, kind.name), over(o, time),
                             kind.client, "", kind.peer));
@@ -149,9 +149,9 @@ Result<std::vector<Variant>> mtu(const ScenarioOptions& o) {
       link.up.mtu = link.down.mtu = size;
       link.up.too_big_messages = link.down.too_big_messages = told;
       for (const Kind& kind : kinds()) {
-        out.push_back(variant(
-            std::format("{} bytes{}, {}", size, told ? "" : " without ICMP", kind.name), link,
-            kind.client, "", kind.peer));
+        out.push_back(
+            variant(std::format("{} bytes{}, {}", size, told ? "" : " without ICMP", kind.name),
+                    link, kind.client, "", kind.peer));
       }
     }
   }

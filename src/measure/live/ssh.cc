@@ -17,8 +17,8 @@ namespace pqedge::measure::live {
 namespace {
 
 constexpr std::string_view kVersion = "SSH-2.0-pqcost";
-constexpr size_t kMaxLine = 255;     // RFC 4253 4.2
-constexpr size_t kMaxLines = 100;    // a server may say more before its version
+constexpr size_t kMaxLine = 255;   // RFC 4253 4.2
+constexpr size_t kMaxLines = 100;  // a server may say more before its version
 constexpr size_t kMaxPacket = 65536;
 
 class SshClient {
@@ -79,7 +79,8 @@ Result<Bytes> SshClient::receive(size_t size) {
       received_ += static_cast<size_t>(count);
     } else if (count == 0) {
       return ended("closed", std::format("the server closed the connection after {} bytes, in "
-                                         "mid-handshake", received_));
+                                         "mid-handshake",
+                                         received_));
     } else if (errno == EAGAIN) {
       if (auto ready = wait_for(socket_.get(), POLLIN, deadline_); !ready) {
         return ended("timeout", std::format("no answer within {} ms; the server had sent {} bytes",

@@ -19,7 +19,7 @@ class SshExchange {
   // One of kSshMethods, or curve25519-sha256@libssh.org, which is the same (RFC 8731 1).
   static Result<SshExchange> make(std::string_view method);
 
-  Bytes share() const { return share_; }             // C_INIT (RFC 10042), or Q_C (RFC 8731)
+  Bytes share() const { return share_; }  // C_INIT (RFC 10042), or Q_C (RFC 8731)
   size_t reply_size() const { return kem_ ? 1120 : 32; }
 
   // K as the exchange hash takes it, length included: a string of the hybrid's SHA-256, an mpint of

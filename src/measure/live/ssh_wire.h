@@ -16,7 +16,7 @@ inline constexpr uint8_t kSshIgnore = 2;
 inline constexpr uint8_t kSshDebug = 4;
 inline constexpr uint8_t kSshKexInit = 20;
 inline constexpr uint8_t kSshNewKeys = 21;
-inline constexpr uint8_t kSshExchangeInit = 30;   // RFC 5656 7.1, RFC 10042
+inline constexpr uint8_t kSshExchangeInit = 30;  // RFC 5656 7.1, RFC 10042
 inline constexpr uint8_t kSshExchangeReply = 31;
 
 // Builds payloads: byte, string and name-list of RFC 4251 5.

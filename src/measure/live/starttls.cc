@@ -122,7 +122,9 @@ Result<void> pop3(Talk& talk) {
 
 // An ExtendedRequest for StartTLS (RFC 4511 4.14), and the result code of its answer.
 Result<void> ldap(Talk& talk) {
-  constexpr auto kRequest = "\x30\x1d\x02\x01\x01\x77\x18\x80\x16" "1.3.6.1.4.1.1466.20037"sv;
+  constexpr auto kRequest =
+      "\x30\x1d\x02\x01\x01\x77\x18\x80\x16"
+      "1.3.6.1.4.1.1466.20037"sv;
   if (auto sent = talk.send(kRequest); !sent) return sent;
   std::string answer;
   size_t length = 2;  // until the real one is known
@@ -156,7 +158,8 @@ Result<void> ldap(Talk& talk) {
 Result<void> xmpp(Talk& talk, const std::string& host) {
   const std::string stream =
       "<?xml version='1.0'?><stream:stream xmlns='jabber:client' "
-      "xmlns:stream='http://etherx.jabber.org/streams' version='1.0' to='" + host + "'>";
+      "xmlns:stream='http://etherx.jabber.org/streams' version='1.0' to='" +
+      host + "'>";
   if (auto sent = talk.send(stream); !sent) return sent;
   auto features = talk.up_to("</stream:features>");
   if (!features) return std::unexpected(features.error());
@@ -187,26 +190,13 @@ Result<Preamble> start_tls(int socket, StartTls protocol, const std::string& hos
   Talk talk(socket, deadline);
   Result<void> done;
   switch (protocol) {
-    case StartTls::kNone:
-      break;
-    case StartTls::kSmtp:
-      done = smtp(talk);
-      break;
-    case StartTls::kImap:
-      done = imap(talk);
-      break;
-    case StartTls::kPop3:
-      done = pop3(talk);
-      break;
-    case StartTls::kLdap:
-      done = ldap(talk);
-      break;
-    case StartTls::kXmpp:
-      done = xmpp(talk, host);
-      break;
-    case StartTls::kPostgres:
-      done = postgres(talk);
-      break;
+    case StartTls::kNone: break;
+    case StartTls::kSmtp: done = smtp(talk); break;
+    case StartTls::kImap: done = imap(talk); break;
+    case StartTls::kPop3: done = pop3(talk); break;
+    case StartTls::kLdap: done = ldap(talk); break;
+    case StartTls::kXmpp: done = xmpp(talk, host); break;
+    case StartTls::kPostgres: done = postgres(talk); break;
   }
   if (!done) return std::unexpected(done.error());
   return talk.preamble();

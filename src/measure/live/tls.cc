@@ -111,8 +111,8 @@ std::unexpected<Error> explain(const Options& options, const Wire& wire, const s
   const std::string target = record.target;
   if (const auto alert = wire.server.alert()) {
     const std::string name = alert_name(*alert);
-    std::string text = std::format("{}: the server refused the handshake with the alert {}", target,
-                                   name);
+    std::string text =
+        std::format("{}: the server refused the handshake with the alert {}", target, name);
     if (*alert == 40 || *alert == 47 || *alert == 71) {
       text += std::format("; it may have none of the offered groups ({})",
                           options.groups.empty() ? "OpenSSL's own list" : options.groups);
@@ -128,22 +128,22 @@ std::unexpected<Error> explain(const Options& options, const Wire& wire, const s
     if (count > 0) first.append(more, static_cast<size_t>(count));
     std::string shown;
     append_text_escaped(shown, first);
-    return ended(record, "no TLS",
-                 std::format("{}: the server does not speak TLS here; it sent \"{}\"", target,
-                             shown));
+    return ended(
+        record, "no TLS",
+        std::format("{}: the server does not speak TLS here; it sent \"{}\"", target, shown));
   }
   const std::string where =
-      wire.received == 0 ? "before the server's first byte"
-                         : std::format("after {} bytes of the server's, in mid-handshake",
-                                       wire.received);
+      wire.received == 0
+          ? "before the server's first byte"
+          : std::format("after {} bytes of the server's, in mid-handshake", wire.received);
   if (wire.error != 0) {
-    return ended(record, "reset",
-                 std::format("{}: the connection broke {}: {}", target, where,
-                             std::strerror(wire.error)));
+    return ended(
+        record, "reset",
+        std::format("{}: the connection broke {}: {}", target, where, std::strerror(wire.error)));
   }
   if (wire.end) {
-    return ended(record, "closed", std::format("{}: the server closed the connection {}", target,
-                                               where));
+    return ended(record, "closed",
+                 std::format("{}: the server closed the connection {}", target, where));
   }
   return ended(record, "failed", std::format("{}: the handshake failed: {}", target, library));
 }

@@ -91,12 +91,9 @@ void Connection::expire(Nanos now) {
 
 std::unique_ptr<Connection> make_connection(Context& context) {
   switch (context.options.protocol) {
-    case Protocol::kHttp1:
-      return std::make_unique<Http1Connection>(context);
-    case Protocol::kHttp2:
-      return std::make_unique<Http2Connection>(context);
-    case Protocol::kHttp3:
-      return std::make_unique<Http3Connection>(context);
+    case Protocol::kHttp1: return std::make_unique<Http1Connection>(context);
+    case Protocol::kHttp2: return std::make_unique<Http2Connection>(context);
+    case Protocol::kHttp3: return std::make_unique<Http3Connection>(context);
   }
   return nullptr;
 }

@@ -55,9 +55,7 @@ size_t Http1Answer::take(std::span<const uint8_t> bytes, std::span<const uint8_t
       left_ -= taken;
       if (left_ == 0) state_ = state_ == State::kBody ? State::kDone : State::kChunkEnd;
       return taken;
-    case State::kToEnd:
-      body = bytes;
-      return bytes.size();
+    case State::kToEnd: body = bytes; return bytes.size();
     case State::kChunkSize:
       if (collect(bytes, "\r\n", taken)) {
         read_chunk_size(line_);
@@ -77,8 +75,7 @@ size_t Http1Answer::take(std::span<const uint8_t> bytes, std::span<const uint8_t
       }
       return taken;
     case State::kDone:
-    case State::kBroken:
-      return 0;
+    case State::kBroken: return 0;
   }
   return 0;
 }

@@ -6,12 +6,9 @@ namespace pqedge::measure::load {
 
 std::string_view protocol_name(Protocol protocol) {
   switch (protocol) {
-    case Protocol::kHttp1:
-      return "h1";
-    case Protocol::kHttp2:
-      return "h2";
-    case Protocol::kHttp3:
-      return "h3";
+    case Protocol::kHttp1: return "h1";
+    case Protocol::kHttp2: return "h2";
+    case Protocol::kHttp3: return "h3";
   }
   return "?";
 }

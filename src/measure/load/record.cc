@@ -23,10 +23,10 @@ std::map<std::string, double> figures(const Histogram& histogram) {
     double percent;
     uint64_t least;
   };
-  constexpr std::array kPercentiles{Percentile{"p50", 50, 1},          Percentile{"p90", 90, 10},
-                                    Percentile{"p95", 95, 20},         Percentile{"p99", 99, 100},
-                                    Percentile{"p99.9", 99.9, 1000},
-                                    Percentile{"p99.99", 99.99, 10000}};
+  constexpr std::array kPercentiles{
+      Percentile{"p50", 50, 1},        Percentile{"p90", 90, 10},
+      Percentile{"p95", 95, 20},       Percentile{"p99", 99, 100},
+      Percentile{"p99.9", 99.9, 1000}, Percentile{"p99.99", 99.99, 10000}};
   for (const Percentile& p : kPercentiles) {
     if (histogram.count() >= p.least) out[p.name] = microseconds(histogram.percentile(p.percent));
   }

@@ -22,12 +22,9 @@ bool is_address(const std::string& host) {
 
 std::string wire_alpn(Protocol protocol) {
   switch (protocol) {
-    case Protocol::kHttp1:
-      return "\x08http/1.1";
-    case Protocol::kHttp2:
-      return "\x02h2";
-    case Protocol::kHttp3:
-      return "\x02h3";
+    case Protocol::kHttp1: return "\x08http/1.1";
+    case Protocol::kHttp2: return "\x02h2";
+    case Protocol::kHttp3: return "\x02h3";
   }
   return {};
 }

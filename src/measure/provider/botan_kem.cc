@@ -63,9 +63,8 @@ class BotanKem final : public Kem {
       : mode_(name), rng_(std::move(rng)), sizes_(sizes_of(name)) {}
 
   Result<std::unique_ptr<KemKeyPair>> generate() override {
-    return attempt("key generation", [&] {
-      return wrap(std::make_unique<Botan::ML_KEM_PrivateKey>(*rng_, mode_));
-    });
+    return attempt("key generation",
+                   [&] { return wrap(std::make_unique<Botan::ML_KEM_PrivateKey>(*rng_, mode_)); });
   }
 
   Result<std::unique_ptr<KemPublicKey>> parse_public(Bytes encoded) override {

@@ -85,8 +85,7 @@ class BotanProvider final : public Provider {
   std::unique_ptr<Aead> aead(std::string_view algorithm) override {
     const auto* entry = find_algorithm(algorithm);
     if (!entry || entry->kind != Kind::aead) return nullptr;
-    return make_aead(algorithm, random_bytes(entry->sizes.private_key),
-                     random_bytes(kNonceLength));
+    return make_aead(algorithm, random_bytes(entry->sizes.private_key), random_bytes(kNonceLength));
   }
   std::unique_ptr<Aead> aead_with(std::string_view algorithm, Bytes key, Bytes iv) override {
     return make_aead(algorithm, key, iv);
@@ -165,14 +164,14 @@ std::unique_ptr<Aead> make_aead(std::string_view algorithm, Bytes key, Bytes iv)
 }
 
 Implementation implementation_of(std::string_view algorithm) {
-  return {.code = code_of(algorithm),
-          .evidence = std::format("build.h of Botan {}: the modules of this build; the CPU has {}",
-                                  Botan::short_version_string(),
-                                  cpu::avx512()  ? "AVX-512"
-                                  : cpu::avx2() ? "AVX2"
-                                                : "neither AVX2 nor AVX-512"),
-          .keys = algorithm.starts_with("ML-") ? "parsed; matrix expanded once for a key"
-                                              : "parsed"};
+  return {
+      .code = code_of(algorithm),
+      .evidence = std::format("build.h of Botan {}: the modules of this build; the CPU has {}",
+                              Botan::short_version_string(),
+                              cpu::avx512() ? "AVX-512"
+                              : cpu::avx2() ? "AVX2"
+                                            : "neither AVX2 nor AVX-512"),
+      .keys = algorithm.starts_with("ML-") ? "parsed; matrix expanded once for a key" : "parsed"};
 }
 
 }  // namespace botan

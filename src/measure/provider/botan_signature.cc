@@ -89,8 +89,7 @@ class KeyPair final : public SignatureKeyPair {
   Result<void> sign(Bytes message, std::vector<uint8_t>& signature) override {
     return attempt("signature", [&] {
       if (!signer_) {
-        signer_ =
-            std::make_unique<Botan::PK_Signer>(*key_, *rng_, choice_.padding, choice_.format);
+        signer_ = std::make_unique<Botan::PK_Signer>(*key_, *rng_, choice_.padding, choice_.format);
       }
       signature = signer_->sign_message(message, *rng_);
     });

@@ -12,9 +12,9 @@ using enum Kind;
 using enum Family;
 
 // Public key, private key, output, secret, SPKI. Sources: FIPS 203 table 3, FIPS 204 table 2, FIPS
-// 205 table 2, RFC 7748, SEC 1 2.3.3 (uncompressed points), RFC 3526, RFC 7919, RFC 10024 (hybrids),
-// the submissions of HQC (April 2023), Falcon (round 3) and Streamlined NTRU Prime. SPKI: RFC 5480,
-// 8410, 9881, 9909, 9935, 3279.
+// 205 table 2, RFC 7748, SEC 1 2.3.3 (uncompressed points), RFC 3526, RFC 7919, RFC 10024
+// (hybrids), the submissions of HQC (April 2023), Falcon (round 3) and Streamlined NTRU Prime.
+// SPKI: RFC 5480, 8410, 9881, 9909, 9935, 3279.
 const CatalogueEntry kCatalogue[] = {
     {"ML-KEM-512", kem, lattice, {800, 1632, 768, 32, 822}},
     {"ML-KEM-768", kem, lattice, {1184, 2400, 1088, 32, 1206}},

@@ -13,7 +13,8 @@ struct CatalogueEntry {
   std::string_view name;
   Kind kind;
   Family family;
-  // private_key is 0 where the standard fixes no length (RSA). For MODP and ffdhe it is the prime's.
+  // private_key is 0 where the standard fixes no length (RSA). For MODP and ffdhe it is the
+  // prime's.
   Sizes sizes;
   // Signatures of this algorithm may be shorter than sizes.output (ECDSA's DER, Falcon).
   bool output_varies = false;

@@ -14,9 +14,7 @@ inline bool avx512_ifma() { return avx512() && __builtin_cpu_supports("avx512ifm
 inline bool vaes() {
   return __builtin_cpu_supports("vaes") && __builtin_cpu_supports("vpclmulqdq");
 }
-inline bool aes() {
-  return __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
-}
+inline bool aes() { return __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul"); }
 inline bool adx() { return bmi2() && __builtin_cpu_supports("adx"); }
 inline bool sha() { return __builtin_cpu_supports("sha"); }
 inline constexpr bool kX86 = true;

@@ -12,13 +12,14 @@ using Buffer = std::vector<uint8_t>;
 
 constexpr std::string_view kMessage = "The cost of a signature is measured, not guessed.";
 
-#define PQCOST_TRY(name, expression)                                \
-  auto name##_result = (expression);                                \
+#define PQCOST_TRY(name, expression)                                 \
+  auto name##_result = (expression);                                 \
   if (!name##_result) return std::unexpected(name##_result.error()); \
   auto& name = *name##_result
 
 Result<void> expect_length(size_t got, size_t expected, std::string_view what) {
-  if (got != expected) return fail("{} of {} bytes, where the standard has {}", what, got, expected);
+  if (got != expected)
+    return fail("{} of {} bytes, where the standard has {}", what, got, expected);
   return {};
 }
 

@@ -29,11 +29,8 @@ constexpr KemId kKems[] = {
 };
 
 constexpr KemId kAgreements[] = {
-    {"X25519", GCRY_KEM_RAW_X25519},
-    {"X448", GCRY_KEM_RAW_X448},
-    {"P-256", GCRY_KEM_RAW_P256R1},
-    {"P-384", GCRY_KEM_RAW_P384R1},
-    {"P-521", GCRY_KEM_RAW_P521R1},
+    {"X25519", GCRY_KEM_RAW_X25519}, {"X448", GCRY_KEM_RAW_X448},    {"P-256", GCRY_KEM_RAW_P256R1},
+    {"P-384", GCRY_KEM_RAW_P384R1},  {"P-521", GCRY_KEM_RAW_P521R1},
 };
 
 template <size_t N>
@@ -135,14 +132,15 @@ class AgreementPair final : public AgreementKeyPair {
     if (public_.empty()) return fail("only the private key is known");
     return public_;
   }
-  // A raw KEM's ciphertext is the peer's public key. On NIST's curves its secret is the whole point.
+  // A raw KEM's ciphertext is the peer's public key. On NIST's curves its secret is the whole
+  // point.
   Result<void> derive(Bytes peer_public, Buffer& secret) override {
     bool point = id_.algorithm >= GCRY_KEM_RAW_P256R1;
     secret.resize(point ? sizes_.public_key : sizes_.secret);
-    auto done = check(gcry_kem_decap(id_.algorithm, private_.data(), private_.size(),
-                                     peer_public.data(), peer_public.size(), secret.data(),
-                                     secret.size(), nullptr, 0),
-                      "derivation");
+    auto done =
+        check(gcry_kem_decap(id_.algorithm, private_.data(), private_.size(), peer_public.data(),
+                             peer_public.size(), secret.data(), secret.size(), nullptr, 0),
+              "derivation");
     if (done && point) {
       secret.erase(secret.begin());
       secret.resize(sizes_.secret);

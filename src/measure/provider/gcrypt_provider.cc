@@ -126,7 +126,7 @@ class Libgcrypt final : public Provider {
                                   .keys = "bytes, taken apart in each operation"};
     if (algorithm.starts_with("ML-KEM-")) {
       // cipher/kyber*.c; SHA-3 is cipher/keccak.c, which has variants by these features.
-      implementation.code = features.contains("intel-avx512")  ? "portable C, Keccak with AVX-512"
+      implementation.code = features.contains("intel-avx512") ? "portable C, Keccak with AVX-512"
                             : features.contains("intel-bmi2") ? "portable C, Keccak with BMI2"
                                                               : "portable C";
     } else if (algorithm == "sntrup761") {
@@ -138,9 +138,7 @@ class Libgcrypt final : public Provider {
     return implementation;
   }
 
-  std::unique_ptr<Kem> kem(std::string_view algorithm) override {
-    return make_kem(algorithm);
-  }
+  std::unique_ptr<Kem> kem(std::string_view algorithm) override { return make_kem(algorithm); }
   std::unique_ptr<KeyAgreement> key_agreement(std::string_view algorithm) override {
     return make_agreement(algorithm);
   }
@@ -163,7 +161,8 @@ class Libgcrypt final : public Provider {
     if (algorithm == "ChaCha20-Poly1305") {
       return avx512 ? "AVX-512" : features.contains("intel-avx2") ? "AVX2" : "unknown";
     }
-    if (features.contains("intel-vaes-vpclmul")) return avx512 ? "VAES and AVX-512" : "VAES and AVX2";
+    if (features.contains("intel-vaes-vpclmul"))
+      return avx512 ? "VAES and AVX-512" : "VAES and AVX2";
     return features.contains("intel-aesni") ? "AES-NI and PCLMULQDQ" : "unknown";
   }
 };

@@ -22,8 +22,8 @@ Answer put(Provider& provider, const Vector& vector);
 
 // Error: what is wrong. All of them use keys made for the purpose.
 
-// With itself: what it makes it takes back, a changed output is refused or gives another secret, and
-// every encoding has the length that the standard says.
+// With itself: what it makes it takes back, a changed output is refused or gives another secret,
+// and every encoding has the length that the standard says.
 Result<void> check_alone(Provider& provider, const Algorithm& algorithm);
 // Two providers with each other, both ways.
 Result<void> check_together(Provider& one, Provider& other, const Algorithm& algorithm);

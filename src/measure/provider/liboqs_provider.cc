@@ -155,9 +155,9 @@ class OqsKemScheme final : public Kem {
   OqsKemScheme(KemMethodPtr method, Sizes sizes) : method_(std::move(method)), sizes_(sizes) {}
   Result<std::unique_ptr<KemKeyPair>> generate() override {
     Buffer public_key(sizes_.public_key), private_key(sizes_.private_key);
-    auto made = check(method_->library->call.kem_keypair(method_->kem, public_key.data(),
-                                                         private_key.data()),
-                      "key generation");
+    auto made = check(
+        method_->library->call.kem_keypair(method_->kem, public_key.data(), private_key.data()),
+        "key generation");
     if (!made) return std::unexpected(made.error());
     return std::make_unique<KemPair>(method_, std::move(public_key), std::move(private_key));
   }
@@ -258,9 +258,9 @@ class Liboqs final : public Provider {
     const char* version = nullptr;
     if (auto kem = kem_method(algorithm)) version = kem->kem->version;
     if (auto scheme = signature_method(algorithm)) version = scheme->scheme->version;
-    implementation.evidence = std::format(
-        "liboqs chooses by the CPU and does not say what it chose; its sources: {}",
-        version ? version : "not named");
+    implementation.evidence =
+        std::format("liboqs chooses by the CPU and does not say what it chose; its sources: {}",
+                    version ? version : "not named");
     return implementation;
   }
   std::unique_ptr<Kem> kem(std::string_view algorithm) override {

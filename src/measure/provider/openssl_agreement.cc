@@ -37,8 +37,8 @@ class KeyPair final : public AgreementKeyPair {
 
   Result<std::vector<uint8_t>> public_key() const override { return encoded_public(key_.get()); }
 
-  // As libssl does it: the peer's key takes its group from ours, and is checked (SP 800-56A 5.6.2.3)
-  // when it is set.
+  // As libssl does it: the peer's key takes its group from ours, and is checked (SP
+  // 800-56A 5.6.2.3) when it is set.
   Result<void> derive(Bytes peer_public, std::vector<uint8_t>& secret) override {
     KeyPtr peer(EVP_PKEY_new());
     if (!peer || EVP_PKEY_copy_parameters(peer.get(), key_.get()) != 1 ||
@@ -79,8 +79,7 @@ Result<std::vector<uint8_t>> point_of(int curve, const BIGNUM* scalar) {
   using PointPtr = std::unique_ptr<EC_POINT, FreeWith<EC_POINT_free>>;
   GroupPtr group(EC_GROUP_new_by_curve_name(curve));
   PointPtr point(group ? EC_POINT_new(group.get()) : nullptr);
-  if (!point ||
-      EC_POINT_mul(group.get(), point.get(), scalar, nullptr, nullptr, nullptr) != 1) {
+  if (!point || EC_POINT_mul(group.get(), point.get(), scalar, nullptr, nullptr, nullptr) != 1) {
     return failed("the public point");
   }
   std::vector<uint8_t> encoded(EC_POINT_point2oct(
@@ -100,8 +99,8 @@ Result<KeyPtr> import_curve_private(const Group& group, Bytes scalar) {
   if (!point) return std::unexpected(point.error());
   ParamBuilder builder(OSSL_PARAM_BLD_new());
   if (!builder ||
-      OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, group.group,
-                                      0) != 1 ||
+      OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, group.group, 0) !=
+          1 ||
       OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_PRIV_KEY, number.get()) != 1 ||
       OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point->data(),
                                        point->size()) != 1) {

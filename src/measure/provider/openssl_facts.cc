@@ -125,9 +125,9 @@ Implementation implementation_of(std::string_view algorithm) {
   }
   auto fact = fact_of(algorithm);
   implementation.code = fact.code;
-  implementation.evidence = std::format("OpenSSL {} sources: {}; {}",
-                                        OpenSSL_version(OPENSSL_VERSION_STRING), fact.source,
-                                        cpu_settings);
+  implementation.evidence =
+      std::format("OpenSSL {} sources: {}; {}", OpenSSL_version(OPENSSL_VERSION_STRING),
+                  fact.source, cpu_settings);
   return implementation;
 }
 

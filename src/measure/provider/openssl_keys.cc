@@ -53,8 +53,8 @@ Result<KeyPtr> import_public(const char* type, const char* group, Bytes encoded)
   OSSL_PARAM params[3];
   size_t count = 0;
   if (*group != '\0') {
-    params[count++] = OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME,
-                                                       const_cast<char*>(group), 0);
+    params[count++] =
+        OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, const_cast<char*>(group), 0);
   }
   params[count++] = OSSL_PARAM_construct_octet_string(
       OSSL_PKEY_PARAM_PUB_KEY, const_cast<uint8_t*>(encoded.data()), encoded.size());

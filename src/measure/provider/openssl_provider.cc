@@ -38,8 +38,7 @@ class Openssl final : public Provider {
   std::unique_ptr<Aead> aead(std::string_view algorithm) override {
     const auto* entry = find_algorithm(algorithm);
     if (!entry || entry->kind != Kind::aead) return nullptr;
-    return make_aead(algorithm, random_bytes(entry->sizes.private_key),
-                     random_bytes(kNonceLength));
+    return make_aead(algorithm, random_bytes(entry->sizes.private_key), random_bytes(kNonceLength));
   }
   std::unique_ptr<Aead> aead_with(std::string_view algorithm, Bytes key, Bytes iv) override {
     return make_aead(algorithm, key, iv);

@@ -1,5 +1,6 @@
 // Signatures as CertificateVerify makes them (RFC 8446 4.4.3): hash and signature in one call, the
-// context reused. RSA-PSS is over SHA-256 with a salt as long, whatever the key (rsa_pss_rsae_sha256).
+// context reused. RSA-PSS is over SHA-256 with a salt as long, whatever the key
+// (rsa_pss_rsae_sha256).
 #include <openssl/rsa.h>
 
 #include "measure/provider/catalogue.h"
@@ -12,7 +13,7 @@ namespace {
 struct Scheme {
   const char* name;
   const char* type;
-  const char* group;   // a curve
+  const char* group;  // a curve
   unsigned rsa_bits;
   const char* digest;  // null: the algorithm hashes by itself
 };

@@ -20,8 +20,8 @@ struct KemFunctions {
 struct SignatureFunctions {
   const char* name;
   int (*keypair)(uint8_t* public_key, uint8_t* private_key);
-  int (*signature)(uint8_t* signature, size_t* length, const uint8_t* message, size_t message_length,
-                   const uint8_t* private_key);
+  int (*signature)(uint8_t* signature, size_t* length, const uint8_t* message,
+                   size_t message_length, const uint8_t* private_key);
   int (*verify)(const uint8_t* signature, size_t length, const uint8_t* message,
                 size_t message_length, const uint8_t* public_key);
   // Signature and message in one, as NIST's response files have them.

@@ -8,16 +8,16 @@
 #include "measure/provider/pqclean_random.h"
 
 extern "C" {
-#define PQCLEAN_KEM(id)                                                                     \
-  int PQCLEAN_##id##_CLEAN_crypto_kem_keypair(uint8_t*, uint8_t*);                          \
-  int PQCLEAN_##id##_CLEAN_crypto_kem_enc(uint8_t*, uint8_t*, const uint8_t*);              \
+#define PQCLEAN_KEM(id)                                                        \
+  int PQCLEAN_##id##_CLEAN_crypto_kem_keypair(uint8_t*, uint8_t*);             \
+  int PQCLEAN_##id##_CLEAN_crypto_kem_enc(uint8_t*, uint8_t*, const uint8_t*); \
   int PQCLEAN_##id##_CLEAN_crypto_kem_dec(uint8_t*, const uint8_t*, const uint8_t*);
-#define PQCLEAN_SIGN(id)                                                                    \
-  int PQCLEAN_##id##_CLEAN_crypto_sign_keypair(uint8_t*, uint8_t*);                         \
-  int PQCLEAN_##id##_CLEAN_crypto_sign_signature(uint8_t*, size_t*, const uint8_t*, size_t, \
-                                                 const uint8_t*);                           \
+#define PQCLEAN_SIGN(id)                                                                      \
+  int PQCLEAN_##id##_CLEAN_crypto_sign_keypair(uint8_t*, uint8_t*);                           \
+  int PQCLEAN_##id##_CLEAN_crypto_sign_signature(uint8_t*, size_t*, const uint8_t*, size_t,   \
+                                                 const uint8_t*);                             \
   int PQCLEAN_##id##_CLEAN_crypto_sign_verify(const uint8_t*, size_t, const uint8_t*, size_t, \
-                                              const uint8_t*);                              \
+                                              const uint8_t*);                                \
   int PQCLEAN_##id##_CLEAN_crypto_sign(uint8_t*, size_t*, const uint8_t*, size_t, const uint8_t*);
 PQCLEAN_KEM(MLKEM512)
 PQCLEAN_KEM(MLKEM768)
@@ -40,13 +40,16 @@ namespace pqedge::measure::pqclean {
 
 namespace {
 
-#define PQCLEAN_KEM(name, id)                                                       \
-  KemFunctions{name, PQCLEAN_##id##_CLEAN_crypto_kem_keypair,                       \
-               PQCLEAN_##id##_CLEAN_crypto_kem_enc, PQCLEAN_##id##_CLEAN_crypto_kem_dec}
-#define PQCLEAN_SIGN(name, id)                                                           \
-  SignatureFunctions{name, PQCLEAN_##id##_CLEAN_crypto_sign_keypair,                     \
-                     PQCLEAN_##id##_CLEAN_crypto_sign_signature,                         \
-                     PQCLEAN_##id##_CLEAN_crypto_sign_verify, PQCLEAN_##id##_CLEAN_crypto_sign}
+#define PQCLEAN_KEM(name, id)                                                           \
+  KemFunctions {                                                                        \
+    name, PQCLEAN_##id##_CLEAN_crypto_kem_keypair, PQCLEAN_##id##_CLEAN_crypto_kem_enc, \
+        PQCLEAN_##id##_CLEAN_crypto_kem_dec                                             \
+  }
+#define PQCLEAN_SIGN(name, id)                                                                  \
+  SignatureFunctions {                                                                          \
+    name, PQCLEAN_##id##_CLEAN_crypto_sign_keypair, PQCLEAN_##id##_CLEAN_crypto_sign_signature, \
+        PQCLEAN_##id##_CLEAN_crypto_sign_verify, PQCLEAN_##id##_CLEAN_crypto_sign               \
+  }
 
 const KemFunctions kKems[] = {
     PQCLEAN_KEM("ML-KEM-512", MLKEM512),      PQCLEAN_KEM("ML-KEM-768", MLKEM768),

@@ -22,9 +22,9 @@ enum class Kind : uint8_t { kem, key_agreement, signature, aead };
 enum class Family : uint8_t {
   classical,
   lattice,
-  hybrid,        // classical and lattice together, as one algorithm of a library
-  hash_based,    // stateless: SLH-DSA
-  stateful_hash, // LMS, XMSS
+  hybrid,         // classical and lattice together, as one algorithm of a library
+  hash_based,     // stateless: SLH-DSA
+  stateful_hash,  // LMS, XMSS
   code_based,
   symmetric,
 };
@@ -152,7 +152,7 @@ class Aead {
 // ---- a library ----------------------------------------------------------------------------------
 
 struct ProviderFacts {
-  std::string name;     // "OpenSSL", "Botan", "wolfSSL", "libgcrypt", "PQClean", "liboqs", "AWS-LC"
+  std::string name;  // "OpenSSL", "Botan", "wolfSSL", "libgcrypt", "PQClean", "liboqs", "AWS-LC"
   std::string version;
 };
 

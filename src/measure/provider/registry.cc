@@ -74,8 +74,7 @@ class Checks {
       if (vector.algorithm != candidate.algorithm.name) continue;
       auto answer = put(*candidate.provider, vector);
       if (!answer.offered) continue;
-      note(candidate, vector.source,
-           answer.passed ? Result<void>{} : fail("{}", answer.detail));
+      note(candidate, vector.source, answer.passed ? Result<void>{} : fail("{}", answer.detail));
       if (!answer.passed) return;
       candidate.published = true;
     }
@@ -120,11 +119,10 @@ class Checks {
     auto* kem = trusted(parts.kem, nullptr);
     auto* agreement = trusted(parts.agreement, nullptr);
     if (!kem || !agreement || !kem->passed() || !agreement->passed()) return;
-    auto source = std::format("with {} of {} and {} of {}, put together as RFC 10024 says",
-                              parts.kem, kem->provider_name, parts.agreement,
-                              agreement->provider_name);
-    auto result =
-        check_hybrid(*candidate.provider, parts, *kem->provider, *agreement->provider);
+    auto source =
+        std::format("with {} of {} and {} of {}, put together as RFC 10024 says", parts.kem,
+                    kem->provider_name, parts.agreement, agreement->provider_name);
+    auto result = check_hybrid(*candidate.provider, parts, *kem->provider, *agreement->provider);
     candidate.compared = result.has_value();
     note(candidate, source, result);
   }

@@ -1,5 +1,5 @@
-// SLH-DSA (FIPS 205). The signature is given by its digest: SHA-256 for the SHA2 sets, SHA3-256 for the
-// SHAKE sets. Published values; each names its source.
+// SLH-DSA (FIPS 205). The signature is given by its digest: SHA-256 for the SHA2 sets, SHA3-256 for
+// the SHAKE sets. Published values; each names its source.
 #include "measure/provider/vectors.h"
 
 namespace pqedge::measure {

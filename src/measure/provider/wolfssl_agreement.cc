@@ -39,15 +39,15 @@ class MontgomeryPair final : public AgreementKeyPair {
     return check(Curve::make(rng, Curve::length, key_.get()), "key generation");
   }
   Result<void> import(Bytes scalar) {
-    return check(Curve::import_private(scalar.data(), length_of(scalar.size()), key_.get(),
-                                       Curve::order),
-                 "private key");
+    return check(
+        Curve::import_private(scalar.data(), length_of(scalar.size()), key_.get(), Curve::order),
+        "private key");
   }
   Result<Buffer> public_key() const override {
     Buffer out(Curve::length);
     word32 length = length_of(out.size());
-    auto done = check(Curve::export_public(key_.get(), out.data(), &length, Curve::order),
-                      "public key");
+    auto done =
+        check(Curve::export_public(key_.get(), out.data(), &length, Curve::order), "public key");
     if (!done) return std::unexpected(done.error());
     return out;
   }
@@ -100,9 +100,9 @@ class NistPair final : public AgreementKeyPair {
       : curve_(curve), sizes_(sizes_of(curve.name)), rng_(std::move(rng)) {}
 
   Result<void> generate() {
-    auto made = check(wc_ecc_make_key_ex(rng_->get(), static_cast<int>(sizes_.secret), key_.get(),
-                                         curve_.id),
-                      "key generation");
+    auto made = check(
+        wc_ecc_make_key_ex(rng_->get(), static_cast<int>(sizes_.secret), key_.get(), curve_.id),
+        "key generation");
     return made ? blind() : made;
   }
   Result<void> import(Bytes scalar) {
@@ -132,9 +132,7 @@ class NistPair final : public AgreementKeyPair {
 
  private:
   // The derivation is blinded with random numbers in a build that resists timing attacks.
-  Result<void> blind() {
-    return check(wc_ecc_set_rng(key_.get(), rng_->get()), "random numbers");
-  }
+  Result<void> blind() { return check(wc_ecc_set_rng(key_.get(), rng_->get()), "random numbers"); }
 
   NistCurve curve_;
   Sizes sizes_;

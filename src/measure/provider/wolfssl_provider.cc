@@ -35,11 +35,11 @@ class AesGcm final : public Aead {
   Result<void> seal(Bytes plaintext, Bytes associated, Buffer& out) override {
     out.resize(plaintext.size() + kTagLength);
     const auto& nonce = nonce_.next();
-    return check(wc_AesGcmEncrypt(aes_.get(), out.data(), plaintext.data(),
-                                  length_of(plaintext.size()), nonce.data(), kNonceLength,
-                                  out.data() + plaintext.size(), kTagLength, associated.data(),
-                                  length_of(associated.size())),
-                 "encryption");
+    return check(
+        wc_AesGcmEncrypt(aes_.get(), out.data(), plaintext.data(), length_of(plaintext.size()),
+                         nonce.data(), kNonceLength, out.data() + plaintext.size(), kTagLength,
+                         associated.data(), length_of(associated.size())),
+        "encryption");
   }
   Result<void> open(Bytes sealed, Bytes associated, Buffer& out) override {
     if (sealed.size() < kTagLength) return fail("a sealed text has at least {} bytes", kTagLength);
@@ -64,21 +64,21 @@ class ChaCha final : public Aead {
 
   Result<void> seal(Bytes plaintext, Bytes associated, Buffer& out) override {
     out.resize(plaintext.size() + kTagLength);
-    return check(wc_ChaCha20Poly1305_Encrypt(
-                     key_.data(), nonce_.next().data(), associated.data(),
-                     length_of(associated.size()), plaintext.data(), length_of(plaintext.size()),
-                     out.data(), out.data() + plaintext.size()),
+    return check(wc_ChaCha20Poly1305_Encrypt(key_.data(), nonce_.next().data(), associated.data(),
+                                             length_of(associated.size()), plaintext.data(),
+                                             length_of(plaintext.size()), out.data(),
+                                             out.data() + plaintext.size()),
                  "encryption");
   }
   Result<void> open(Bytes sealed, Bytes associated, Buffer& out) override {
     if (sealed.size() < kTagLength) return fail("a sealed text has at least {} bytes", kTagLength);
     size_t length = sealed.size() - kTagLength;
     out.resize(length);
-    return check(wc_ChaCha20Poly1305_Decrypt(key_.data(), nonce_.current().data(),
-                                             associated.data(), length_of(associated.size()),
-                                             sealed.data(), length_of(length),
-                                             sealed.data() + length, out.data()),
-                 "decryption");
+    return check(
+        wc_ChaCha20Poly1305_Decrypt(key_.data(), nonce_.current().data(), associated.data(),
+                                    length_of(associated.size()), sealed.data(), length_of(length),
+                                    sealed.data() + length, out.data()),
+        "decryption");
   }
 
  private:
@@ -115,8 +115,7 @@ class Wolfssl final : public Provider {
   std::unique_ptr<Aead> aead(std::string_view algorithm) override {
     const auto* entry = find_algorithm(algorithm);
     if (!entry || entry->kind != Kind::aead) return nullptr;
-    return make_aead(algorithm, random_bytes(entry->sizes.private_key),
-                     random_bytes(kNonceLength));
+    return make_aead(algorithm, random_bytes(entry->sizes.private_key), random_bytes(kNonceLength));
   }
   std::unique_ptr<Aead> aead_with(std::string_view algorithm, Bytes key, Bytes iv) override {
     return make_aead(algorithm, key, iv);
@@ -125,12 +124,12 @@ class Wolfssl final : public Provider {
 
 // options.h publishes how the library was built.
 Implementation Wolfssl::implementation(std::string_view algorithm) const {
-  Implementation implementation{
-      .evidence = "wolfssl/options.h " LIBWOLFSSL_VERSION_STRING
-                  ": neither WOLFSSL_AESNI nor USE_INTEL_SPEEDUP",
-      .keys = algorithm == "ChaCha20-Poly1305" ? "keyed anew for each record"
-              : algorithm.ends_with("-GCM")   ? "keyed once"
-                                              : "parsed"};
+  Implementation implementation{.evidence = "wolfssl/options.h " LIBWOLFSSL_VERSION_STRING
+                                            ": neither WOLFSSL_AESNI nor USE_INTEL_SPEEDUP",
+                                .keys = algorithm == "ChaCha20-Poly1305"
+                                            ? "keyed anew for each record"
+                                        : algorithm.ends_with("-GCM") ? "keyed once"
+                                                                      : "parsed"};
 #if defined(WOLFSSL_AESNI) || defined(USE_INTEL_SPEEDUP)
   implementation.evidence = "wolfssl/options.h " LIBWOLFSSL_VERSION_STRING
                             ": built with assembly; what runs is not published";

@@ -29,9 +29,9 @@ struct Digest {
 Result<Digest> digest_of(wc_HashType hash, Bytes message) {
   Digest digest;
   digest.length = length_of(static_cast<size_t>(wc_HashGetDigestSize(hash)));
-  auto done = check(wc_Hash(hash, message.data(), length_of(message.size()), digest.bytes,
-                            digest.length),
-                    "hash");
+  auto done =
+      check(wc_Hash(hash, message.data(), length_of(message.size()), digest.bytes, digest.length),
+            "hash");
   if (!done) return std::unexpected(done.error());
   return digest;
 }
@@ -40,9 +40,9 @@ class EcdsaVerifier final : public Verifier {
  public:
   explicit EcdsaVerifier(const Scheme& scheme) : scheme_(scheme) {}
   Result<void> import(Bytes encoded) {
-    return check(wc_ecc_import_x963_ex(encoded.data(), length_of(encoded.size()), key_.get(),
-                                       scheme_.curve),
-                 "public key");
+    return check(
+        wc_ecc_import_x963_ex(encoded.data(), length_of(encoded.size()), key_.get(), scheme_.curve),
+        "public key");
   }
   Result<bool> verify(Bytes message, Bytes signature) override {
     auto digest = digest_of(scheme_.hash, message);

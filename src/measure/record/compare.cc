@@ -134,12 +134,9 @@ Verdict overall(const Comparison& c) {
 
 std::string_view verdict_name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::none:
-      return "none";
-    case Verdict::regression:
-      return "regression";
-    case Verdict::cannot_tell:
-      break;
+    case Verdict::none: return "none";
+    case Verdict::regression: return "regression";
+    case Verdict::cannot_tell: break;
   }
   return "cannot tell";
 }

@@ -89,8 +89,8 @@ std::string growth(const SuiteRecord& a, const SuiteRecord& b) {
   return most == nullptr ? "" : std::format("; most in {}: {:+.1f} us", most->name, by);
 }
 
-Finding judge_figure(const FigureKey& key, const std::vector<Seen>& all_a, const std::vector<Seen>& all_b,
-                     double threshold) {
+Finding judge_figure(const FigureKey& key, const std::vector<Seen>& all_a,
+                     const std::vector<Seen>& all_b, double threshold) {
   Finding f{.track = key.track, .suite = key.suite, .provider = key.provider, .figure = key.figure};
   std::string withheld;
   const auto a = kept(all_a, withheld);

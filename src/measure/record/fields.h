@@ -398,9 +398,7 @@ struct FieldProbe {
   void derived(std::string_view, size_t, std::string_view) {}
 };
 template <typename T>
-concept Described = requires(FieldProbe& v, T& r) {
-  fields(v, r);
-};
+concept Described = requires(FieldProbe& v, T& r) { fields(v, r); };
 
 template <typename T>
 inline constexpr bool is_optional = false;

@@ -14,7 +14,7 @@ namespace pqedge::measure {
 
 Result<void> write_file(const std::string& path, std::string_view text) {
   if (path == "-") return write_all(STDOUT_FILENO, text, "standard output");
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     const net::Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!fd) return fail_errno(errno, "cannot write {}", path);

@@ -135,7 +135,8 @@ TextTable bytes_table(const Record& shown) {
 std::string history_markdown(const History& history, const HistoryFilter& filter,
                              const std::string& command) {
   std::string out = "# What post-quantum cryptography costs\n\n";
-  out += "Written by `" + command + "`. Each figure is the median of the runs' medians, with the "
+  out += "Written by `" + command +
+         "`. Each figure is the median of the runs' medians, with the "
          "lowest and the highest; a run that is withheld counts in none of them. What is measured "
          "and how: [methodology](../methodology.md).\n";
   const std::vector<Series> all = series_of(history);

@@ -37,8 +37,8 @@ std::string chain_detail(const ChainRecord& chain) {
     if (value.empty()) return;
     html.open("div").element("dt", name).element("dd", value).close("div");
   };
-  fact("Leaf, intermediate, root", chain.leaf_algorithm + ", " + chain.intermediate_algorithm +
-                                       ", " + chain.root_algorithm);
+  fact("Leaf, intermediate, root",
+       chain.leaf_algorithm + ", " + chain.intermediate_algorithm + ", " + chain.root_algorithm);
   fact("Where the bytes are", join(chain.parts));
   fact("Compressed message", join(chain.compressed));
   fact("What would save", join(chain.savings));
@@ -54,26 +54,26 @@ Row chain_row(const ChainRecord& chain, const Run& run) {
   Row row;
   row.detail_title = "Details of " + chain.name;
   row.detail_html = chain_detail(chain);
-  row.cells = {{.text = chain.name},
-               {.text = extras(chain)},
-               bytes_cell(chain.leaf_der),
-               bytes_cell(chain.intermediate_der),
-               bytes_cell(both),
-               chain.multiple_of_p256 ? Cell{.text = format_multiple(*chain.multiple_of_p256),
-                                             .value = *chain.multiple_of_p256}
-                                      : Cell{.text = "\u2013"},
-               bytes_cell(chain.certificate_message),
-               chain.compressed_message ? bytes_cell(*chain.compressed_message)
-                                        : Cell{.text = "\u2013"},
-               run_cell(run)};
+  row.cells = {
+      {.text = chain.name},
+      {.text = extras(chain)},
+      bytes_cell(chain.leaf_der),
+      bytes_cell(chain.intermediate_der),
+      bytes_cell(both),
+      chain.multiple_of_p256
+          ? Cell{.text = format_multiple(*chain.multiple_of_p256), .value = *chain.multiple_of_p256}
+          : Cell{.text = "\u2013"},
+      bytes_cell(chain.certificate_message),
+      chain.compressed_message ? bytes_cell(*chain.compressed_message) : Cell{.text = "\u2013"},
+      run_cell(run)};
   return row;
 }
 
 // The flight's own window first, then the others.
 std::vector<WindowVerdict> windows_of(const FlightRecord& flight) {
   if (!flight.windows.empty()) return flight.windows;
-  return {{flight.segment, flight.window, flight.window_rule, flight.fits,
-           flight.extra_round_trips}};
+  return {
+      {flight.segment, flight.window, flight.window_rule, flight.fits, flight.extra_round_trips}};
 }
 
 std::string flight_detail(const FlightRecord& flight) {
@@ -90,9 +90,10 @@ std::string flight_detail(const FlightRecord& flight) {
     html.open("div").element("dt", "Note").element("dd", flight.note).close("div");
   }
   html.close("dl");
-  html.raw("<table class=\"wire\"><caption>Windows</caption><thead><tr><th scope=\"col\">Window</th>"
-           "<th scope=\"col\" class=\"n\">Bytes</th><th scope=\"col\">Verdict</th></tr></thead>"
-           "<tbody>");
+  html.raw(
+      "<table class=\"wire\"><caption>Windows</caption><thead><tr><th scope=\"col\">Window</th>"
+      "<th scope=\"col\" class=\"n\">Bytes</th><th scope=\"col\">Verdict</th></tr></thead>"
+      "<tbody>");
   for (const WindowVerdict& window : windows_of(flight)) {
     html.open("tr").element("th", window.rule, {{"scope", "row"}});
     html.element("td", format_count(window.window), {{"class", "n"}});
@@ -114,20 +115,22 @@ Row flight_row(const FlightRecord& flight, const Run& run) {
       static_cast<int64_t>(first.window) - static_cast<int64_t>(flight.server_flight);
   row.cells = {
       {.text = flight.chain},
-      {.text = flight.transport == "quic" ? "QUIC" : flight.transport == "tcp" ? "TCP"
-                                                                                : flight.transport},
+      {.text = flight.transport == "quic"  ? "QUIC"
+               : flight.transport == "tcp" ? "TCP"
+                                           : flight.transport},
       {.text = flight.group},
       {.text = format_count(flight.client_hello),
        .value = static_cast<double>(flight.client_hello),
-       .note = flight.client_datagrams > 0 ? std::format("{} datagrams", flight.client_datagrams)
-                                           : ""},
+       .note =
+           flight.client_datagrams > 0 ? std::format("{} datagrams", flight.client_datagrams) : ""},
       bytes_cell(flight.server_flight),
       {.text = format_count(first.window),
        .value = static_cast<double>(first.window),
        .note = first.rule},
       {.text = format_number(static_cast<double>(spare), 0), .value = static_cast<double>(spare)},
-      {.text = first.fits ? "fits" : std::format("+{} round trip{}", first.extra_round_trips,
-                                                 first.extra_round_trips == 1 ? "" : "s"),
+      {.text = first.fits ? "fits"
+                          : std::format("+{} round trip{}", first.extra_round_trips,
+                                        first.extra_round_trips == 1 ? "" : "s"),
        .value = static_cast<double>(first.extra_round_trips)},
       run_cell(run)};
   return row;
@@ -157,12 +160,13 @@ std::optional<Section> chain_section(const HostView& view) {
   Html html;
   html.element("h3", "Certificate chains");
   write_source(html, shown);
-  write_chart(html, view,
-              {.kind = "chains",
-               .title = "Leaf and intermediate.",
-               .text = "DER bytes of chains without SCTs, staple, compression or client certificate; "
-                       "the number is the multiple of ECDSA P-256.",
-               .table_id = table.id});
+  write_chart(
+      html, view,
+      {.kind = "chains",
+       .title = "Leaf and intermediate.",
+       .text = "DER bytes of chains without SCTs, staple, compression or client certificate; "
+               "the number is the multiple of ECDSA P-256.",
+       .table_id = table.id});
   write_table(html, table);
   return Section{view.id("chains"), "Chains", html.take()};
 }

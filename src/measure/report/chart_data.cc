@@ -13,17 +13,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json figures(const Summary& summary) {
-  Json json = {{"n", summary.iterations},       {"mean", summary.mean_us},
-               {"median", summary.median_us},   {"p95", summary.p95_us},
-               {"min", summary.min_us},         {"max", summary.max_us},
+  Json json = {{"n", summary.iterations},     {"mean", summary.mean_us},
+               {"median", summary.median_us}, {"p95", summary.p95_us},
+               {"min", summary.min_us},       {"max", summary.max_us},
                {"ci", summary.mean_ci95_us}};
   if (summary.p99_us) json["p99"] = *summary.p99_us;
   return json;
 }
 
-Json figures(const std::optional<Summary>& summary) {
-  return summary ? figures(*summary) : Json();
-}
+Json figures(const std::optional<Summary>& summary) { return summary ? figures(*summary) : Json(); }
 
 // Pairs of time and the share of samples that are slower, dense toward the slow end.
 Json tail_of(std::vector<double> samples) {
@@ -54,8 +52,10 @@ Json tail_of(std::vector<double> samples) {
 Json change_json(const Change& change) {
   switch (change.kind) {
     case Change::Kind::range:
-      return {{"value", change.range.median}, {"low", change.range.low},
-              {"high", change.range.high},    {"runs", change.range.runs}};
+      return {{"value", change.range.median},
+              {"low", change.range.low},
+              {"high", change.range.high},
+              {"runs", change.range.runs}};
     case Change::Kind::single: {
       Json json = {{"value", change.latest.value}, {"runs", 1}};
       if (change.latest.ci95.first > 0) {
@@ -64,8 +64,7 @@ Json change_json(const Change& change) {
       }
       return json;
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -98,8 +97,8 @@ Json suite_json(const Model& model, const Host& host, const std::string& track,
 Json tracks_json(const Model& model, const Host& host) {
   Json tracks = Json::object();
   for (const std::string& name : track_names(host)) {
-    const Shown shown = shown_run(
-        host, [&](const Record& record) { return find_track(record, name) != nullptr; });
+    const Shown shown =
+        shown_run(host, [&](const Record& record) { return find_track(record, name) != nullptr; });
     const TrackRecord& track = *find_track(*shown.run->record, name);
     Json suites = Json::array();
     for (const SuiteRecord& suite : track.suites) {
@@ -123,8 +122,8 @@ Json chains_json(const Record& record) {
     if (chain.scts > 0 || chain.staple || !chain.compression.empty() || chain.client_certificate) {
       continue;
     }
-    Json one = {{"name", chain.name}, {"leaf", chain.leaf_der},
-                {"intermediate", chain.intermediate_der}};
+    Json one = {
+        {"name", chain.name}, {"leaf", chain.leaf_der}, {"intermediate", chain.intermediate_der}};
     if (chain.multiple_of_p256) one["multiple"] = *chain.multiple_of_p256;
     chains.push_back(std::move(one));
   }
@@ -157,9 +156,12 @@ Json flights_json(const Record& record) {
 Json tokens_json(const Record& record) {
   Json tokens = Json::array();
   for (const TokenRecord& token : record.tokens) {
-    Json one = {{"name", token.algorithm},   {"draft", !token.registered},
-                {"header", token.header},    {"payload", token.payload},
-                {"signature", token.signature}, {"total", token.total},
+    Json one = {{"name", token.algorithm},
+                {"draft", !token.registered},
+                {"header", token.header},
+                {"payload", token.payload},
+                {"signature", token.signature},
+                {"total", token.total},
                 {"multiple", token.multiple_of_es256}};
     for (const auto& [coding, bytes] : token.first_request) one["first"][coding] = bytes;
     for (const auto& [coding, bytes] : token.following_request) one["next"][coding] = bytes;

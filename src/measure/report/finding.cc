@@ -52,8 +52,8 @@ std::string code_of(const SuiteRecord& suite) {
 }
 
 void add_key_exchange(std::vector<Finding>& findings, const Model& model, const Host& host) {
-  const Shown shown = shown_run(
-      host, [](const Record& record) { return find_track(record, "tls") != nullptr; });
+  const Shown shown =
+      shown_run(host, [](const Record& record) { return find_track(record, "tls") != nullptr; });
   if (shown.run == nullptr) return;
   const TrackRecord& track = *find_track(*shown.run->record, "tls");
   const std::optional<Pair> pair = key_exchange(*shown.run->record, track);
@@ -62,27 +62,27 @@ void add_key_exchange(std::vector<Finding>& findings, const Model& model, const 
   const Change change = change_of(model, host, "tls", suite, *shown.run);
   const bool range = change.kind == Change::Kind::range;
   if (range || change.kind == Change::Kind::single) {
-    std::string basis = std::format("{} against {}, {}; ", format_time(suite.composed->median_us),
-                                    format_time(pair->baseline->composed->median_us),
-                                    code_of(suite));
-    basis += range ? std::format("median of {} runs, {} to {}", change.range.runs,
-                                 format_multiple(change.range.low),
-                                 format_multiple(change.range.high))
-                   : std::string("one dated run");
-    findings.push_back({format_multiple(range ? change.range.median : change.latest.value),
-                        "the processor time of an " + pair->baseline->name +
-                            " key exchange, for " + suite.name,
-                        basis, shown.run->number});
+    std::string basis =
+        std::format("{} against {}, {}; ", format_time(suite.composed->median_us),
+                    format_time(pair->baseline->composed->median_us), code_of(suite));
+    basis +=
+        range ? std::format("median of {} runs, {} to {}", change.range.runs,
+                            format_multiple(change.range.low), format_multiple(change.range.high))
+              : std::string("one dated run");
+    findings.push_back(
+        {format_multiple(range ? change.range.median : change.latest.value),
+         "the processor time of an " + pair->baseline->name + " key exchange, for " + suite.name,
+         basis, shown.run->number});
   }
   if (suite.wire_bytes.total() > 0) {
-    findings.push_back({format_bytes(suite.wire_bytes.total()),
-                        "of public values cross the wire for " + suite.name,
-                        std::format("{} for {}; {} to the server, {} back",
-                                    format_bytes(pair->baseline->wire_bytes.total()),
-                                    pair->baseline->name,
-                                    format_count(suite.wire_bytes.client_to_server),
-                                    format_count(suite.wire_bytes.server_to_client)),
-                        shown.run->number});
+    findings.push_back(
+        {format_bytes(suite.wire_bytes.total()),
+         "of public values cross the wire for " + suite.name,
+         std::format("{} for {}; {} to the server, {} back",
+                     format_bytes(pair->baseline->wire_bytes.total()), pair->baseline->name,
+                     format_count(suite.wire_bytes.client_to_server),
+                     format_count(suite.wire_bytes.server_to_client)),
+         shown.run->number});
   }
 }
 
@@ -134,12 +134,12 @@ void add_token(std::vector<Finding>& findings, const Host& host) {
     const auto token = std::ranges::find(tokens, name, &TokenRecord::algorithm);
     if (token == tokens.end()) continue;
     const size_t limits = token->fits_in.size() + token->too_large_for.size();
-    findings.push_back({format_multiple(token->multiple_of_es256),
-                        "the size of an ES256 token, signed with " + token->algorithm,
-                        std::format("{}; over {} of {} documented limits",
-                                    format_bytes(token->total), token->too_large_for.size(),
-                                    limits),
-                        shown.run->number});
+    findings.push_back(
+        {format_multiple(token->multiple_of_es256),
+         "the size of an ES256 token, signed with " + token->algorithm,
+         std::format("{}; over {} of {} documented limits", format_bytes(token->total),
+                     token->too_large_for.size(), limits),
+         shown.run->number});
     return;
   }
 }
@@ -189,8 +189,9 @@ std::string head_html(const Model& model, const Host& host) {
   Html html;
   const std::vector<Finding> findings = findings_of(model, host);
   if (findings.empty()) {
-    html.element("p", "No run of the newest host allows a finding: see the tabs for what was "
-                      "measured, withheld or absent.",
+    html.element("p",
+                 "No run of the newest host allows a finding: see the tabs for what was "
+                 "measured, withheld or absent.",
                  {{"class", "lead"}});
   } else {
     html.open("ul", {{"class", "findings"}});

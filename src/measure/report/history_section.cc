@@ -18,9 +18,8 @@ std::vector<HistoryRow> rows_of(const Host& host) {
   for (const Series* series : host.series) {
     for (const SeriesPoint& point : series->points) rows.push_back({series, &point});
   }
-  std::ranges::stable_sort(rows, [](const HistoryRow& a, const HistoryRow& b) {
-    return a.point->date > b.point->date;
-  });
+  std::ranges::stable_sort(
+      rows, [](const HistoryRow& a, const HistoryRow& b) { return a.point->date > b.point->date; });
   return rows;
 }
 
@@ -37,9 +36,8 @@ Row history_row(const HistoryRow& one, const Run* run) {
                    ? Cell{.text = format_multiple(*one.point->ratio_to_baseline),
                           .value = *one.point->ratio_to_baseline}
                    : Cell{.text = "\u2013"},
-               one.point->withheld.empty()
-                   ? Cell{.text = "counts"}
-                   : Cell{.text = one.point->withheld, .badge = "withheld"},
+               one.point->withheld.empty() ? Cell{.text = "counts"}
+                                           : Cell{.text = one.point->withheld, .badge = "withheld"},
                run == nullptr ? Cell{.text = format_short(one.point->commit)} : run_cell(*run)};
   return row;
 }
@@ -48,8 +46,13 @@ Table range_table(const HostView& view) {
   Table table;
   table.id = view.id("range-table");
   table.caption = "Median and range over the runs that count";
-  table.columns = {{"Track", false}, {"Suite", false}, {"Library", false}, {"Runs", true},
-                   {"Median of medians", true}, {"Range", false}, {"Against baseline", true}};
+  table.columns = {{"Track", false},
+                   {"Suite", false},
+                   {"Library", false},
+                   {"Runs", true},
+                   {"Median of medians", true},
+                   {"Range", false},
+                   {"Against baseline", true}};
   for (const Series* series : view.host.series) {
     if (!series->median_us) continue;
     const Range& range = *series->median_us;
@@ -83,27 +86,29 @@ std::optional<Section> history_section(const HostView& view) {
   Table table;
   table.id = view.id("history-table");
   table.caption = "Every run: medians, newest first";
-  table.columns = {{"Date", false},  {"Track", false},  {"Suite", false},
+  table.columns = {{"Date", false},    {"Track", false}, {"Suite", false},
                    {"Library", false}, {"Median", true}, {"Against baseline", true},
-                   {"State", false}, {"Run", true}};
+                   {"State", false},   {"Run", true}};
   for (const HistoryRow& one : rows) {
     if (table.rows.size() == kMostHistoryRows) break;
     table.rows.push_back(history_row(one, view.model.run_of(one.point->record_id)));
   }
   Html html;
   html.element("h3", "History");
-  html.element("p", std::format("A median and range need at least {} runs of one host with the same "
-                                "library, version and code; fewer are dated single runs. Withheld "
-                                "runs are shown and do not count.",
-                                Range::kLeastRuns));
+  html.element("p",
+               std::format("A median and range need at least {} runs of one host with the same "
+                           "library, version and code; fewer are dated single runs. Withheld "
+                           "runs are shown and do not count.",
+                           Range::kLeastRuns));
   for (const std::string& track : track_names(view.host)) {
-    write_chart(html, view,
-                {.kind = "history",
-                 .track = track,
-                 .title = track_tab(track) + " by date.",
-                 .text = "Median of each run; a cross is a withheld run. Lines are broken where the "
-                         "library or its code changes.",
-                 .table_id = table.id});
+    write_chart(
+        html, view,
+        {.kind = "history",
+         .track = track,
+         .title = track_tab(track) + " by date.",
+         .text = "Median of each run; a cross is a withheld run. Lines are broken where the "
+                 "library or its code changes.",
+         .table_id = table.id});
   }
   const Table ranges = range_table(view);
   if (!ranges.rows.empty()) write_table(html, ranges);

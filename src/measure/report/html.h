@@ -41,23 +41,23 @@ class Html {
 
 struct Cell {
   std::string text;
-  std::optional<double> value = {};   // what the column is sorted by; none: the text
-  std::string note = {};              // a second, smaller line
-  std::string badge = {};             // "withheld", "absent", ...: shown as a word, never colour alone
-  std::optional<size_t> run = {};     // the text links to this run
+  std::optional<double> value = {};  // what the column is sorted by; none: the text
+  std::string note = {};             // a second, smaller line
+  std::string badge = {};          // "withheld", "absent", ...: shown as a word, never colour alone
+  std::optional<size_t> run = {};  // the text links to this run
 };
 
 struct Column {
   std::string title;
   bool numeric = true;
-  std::string explanation = {};       // shown when the title is pointed at, and read aloud
+  std::string explanation = {};  // shown when the title is pointed at, and read aloud
 };
 
 struct Row {
-  std::vector<Cell> cells;            // fewer than the columns: the last one spans the rest
-  std::string detail_title = {};      // what the button that unfolds the detail says
-  std::string detail_html = {};       // trusted; empty: nothing to unfold
-  std::string state = "measured";     // "measured", "withheld", "absent", "baseline"
+  std::vector<Cell> cells;         // fewer than the columns: the last one spans the rest
+  std::string detail_title = {};   // what the button that unfolds the detail says
+  std::string detail_html = {};    // trusted; empty: nothing to unfold
+  std::string state = "measured";  // "measured", "withheld", "absent", "baseline"
 };
 
 struct Table {

@@ -48,16 +48,16 @@ Row live_row(const LiveRecord& live, const Run& run) {
   row.detail_title = "Details of the handshake with " + live.target;
   row.detail_html = live_detail(live);
   std::string group = live.group.value_or("\u2013");
-  row.cells = {{.text = live.target},
-               {.text = live.transport},
-               {.text = group,
-                .note = live.group_code ? std::format("0x{:04x}", *live.group_code) : ""},
-               {.text = live.hello_retry_request ? "yes" : "no"},
-               direction_cell(live.bytes),
-               live.packets_known ? direction_cell(live.packets) : Cell{.text = "not known"},
-               live.times_us.empty() ? Cell{.text = "\u2013"} : time_cell(last),
-               {.text = live.outcome},
-               run_cell(run)};
+  row.cells = {
+      {.text = live.target},
+      {.text = live.transport},
+      {.text = group, .note = live.group_code ? std::format("0x{:04x}", *live.group_code) : ""},
+      {.text = live.hello_retry_request ? "yes" : "no"},
+      direction_cell(live.bytes),
+      live.packets_known ? direction_cell(live.packets) : Cell{.text = "not known"},
+      live.times_us.empty() ? Cell{.text = "\u2013"} : time_cell(last),
+      {.text = live.outcome},
+      run_cell(run)};
   return row;
 }
 
@@ -128,9 +128,8 @@ void write_scenarios(Html& html, const HostView& view) {
   Table table;
   table.id = view.id("scenario-table");
   table.caption = "Scenarios over the link emulator: median and range over the seeds";
-  table.columns = {{"Scenario", false}, {"Variant", false}, {"Outcomes", false},
-                   {"Times", false},    {"Bytes", false},   {"Emulator", false},
-                   {"Run", true}};
+  table.columns = {{"Scenario", false}, {"Variant", false},  {"Outcomes", false}, {"Times", false},
+                   {"Bytes", false},    {"Emulator", false}, {"Run", true}};
   for (const ScenarioRecord& scenario : shown.run->record->scenarios) {
     table.rows.push_back(scenario_row(scenario, *shown.run));
   }

@@ -105,7 +105,8 @@ Change change_of(const Model& model, const Host& host, std::string_view track,
     }
   }
   // The interval within one run is in that run's record.
-  if (change.latest_run == &shown && suite.against_baseline) change.latest = *suite.against_baseline;
+  if (change.latest_run == &shown && suite.against_baseline)
+    change.latest = *suite.against_baseline;
   if (series != host.series.end() && (*series)->ratio_to_baseline) {
     change.kind = Change::Kind::range;
     change.range = *(*series)->ratio_to_baseline;

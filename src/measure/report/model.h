@@ -17,25 +17,25 @@ namespace pqedge::measure::report {
 struct Run {
   size_t number = 0;  // 1 is the newest of the page: its anchor is #run-1
   const Record* record = nullptr;
-  std::string file;   // where it was read from, without folders
+  std::string file;  // where it was read from, without folders
 };
 
 struct Host {
   std::string id;
   std::string name;
-  std::vector<const Run*> runs;        // newest first
-  std::vector<const Series*> series;   // of this host's runs, points oldest first
+  std::vector<const Run*> runs;       // newest first
+  std::vector<const Series*> series;  // of this host's runs, points oldest first
 };
 
 // What may be said of a suite beside its baseline (M9).
 struct Change {
   enum class Kind { none, baseline, range, single, withheld };
   Kind kind = Kind::none;
-  Range range;                      // Kind::range: of the ratios of all runs that count
-  Ratio latest;                     // Kind::single and Kind::range, of latest_run
+  Range range;   // Kind::range: of the ratios of all runs that count
+  Ratio latest;  // Kind::single and Kind::range, of latest_run
   const Run* latest_run = nullptr;
-  size_t runs = 0;                  // that count
-  std::string reason;               // why the shown run's own figure is withheld; empty: it is not
+  size_t runs = 0;     // that count
+  std::string reason;  // why the shown run's own figure is withheld; empty: it is not
 };
 
 class Model {
@@ -59,8 +59,8 @@ class Model {
 // The run of a host that a section shows: the newest with the section's data that is not withheld,
 // or, where all are, the newest.
 struct Shown {
-  const Run* run = nullptr;            // null: no run has such data
-  const Run* newer_withheld = nullptr; // a newer one, passed over
+  const Run* run = nullptr;             // null: no run has such data
+  const Run* newer_withheld = nullptr;  // a newer one, passed over
 };
 Shown shown_run(const Host& host, const std::function<bool(const Record&)>& has_data);
 

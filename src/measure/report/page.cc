@@ -30,7 +30,8 @@ Result<std::string> fill(std::string_view text, const Values& values) {
     out += text.substr(0, open);
     if (open == std::string_view::npos) return out;
     const size_t close = text.find("}}", open);
-    if (close == std::string_view::npos) return fail("a place of the page's template is not closed");
+    if (close == std::string_view::npos)
+      return fail("a place of the page's template is not closed");
     const auto value = values.find(text.substr(open + 2, close - open - 2));
     if (value == values.end()) {
       return fail("the page's template names '{}', which has no value",
@@ -41,13 +42,13 @@ Result<std::string> fill(std::string_view text, const Values& values) {
   }
 }
 
-constexpr std::array kScripts = {&kD3Js,           &kPlotJs,         &kTabsJs,      &kTablesJs,
-                                 &kChartsJs,       &kChartsTracksJs, &kChartsBytesJs,
-                                 &kChartsTimeJs};
+constexpr std::array kScripts = {&kD3Js,     &kPlotJs,         &kTabsJs,        &kTablesJs,
+                                 &kChartsJs, &kChartsTracksJs, &kChartsBytesJs, &kChartsTimeJs};
 
 std::string scripts_html() {
   std::string html;
-  for (const std::string_view* script : kScripts) html += std::format("<script>{}</script>\n", *script);
+  for (const std::string_view* script : kScripts)
+    html += std::format("<script>{}</script>\n", *script);
   return html;
 }
 

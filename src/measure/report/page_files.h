@@ -19,7 +19,7 @@ extern const std::string_view kD3Js;
 extern const std::string_view kPlotJs;
 extern const std::string_view kD3Licence;
 extern const std::string_view kPlotLicence;
-extern const std::string_view kD3Package;    // package.json, for its version
+extern const std::string_view kD3Package;  // package.json, for its version
 extern const std::string_view kPlotPackage;
 
 }  // namespace pqedge::measure::report

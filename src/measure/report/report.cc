@@ -50,9 +50,9 @@ Result<void> write_report(const History& history, const ReportOptions& options) 
   const Model model(history);
   PageOptions page;
   if (!options.title.empty()) page.title = options.title;
-  page.made = std::format("Made {} by pqcost {} ({}) from {} record{}.", date_now(), version(),
-                          git_commit(), history.entries.size(),
-                          history.entries.size() == 1 ? "" : "s");
+  page.made =
+      std::format("Made {} by pqcost {} ({}) from {} record{}.", date_now(), version(),
+                  git_commit(), history.entries.size(), history.entries.size() == 1 ? "" : "s");
   Result<std::string> text = render_page(model, page);
   if (!text) return std::unexpected(text.error());
   return write_file(options.output, *text);

@@ -34,9 +34,9 @@ void host_facts(const Fact& fact, const HostFacts& host) {
   fact("SMT", yes_no(host.cpu.smt));
   fact("Governor", host.cpu.governor.value_or("not known"));
   if (host.cpu.mhz_before && host.cpu.mhz_after) {
-    fact("Frequency", std::format("{} MHz before, {} MHz after",
-                                  format_number(*host.cpu.mhz_before, 0),
-                                  format_number(*host.cpu.mhz_after, 0)));
+    fact("Frequency",
+         std::format("{} MHz before, {} MHz after", format_number(*host.cpu.mhz_before, 0),
+                     format_number(*host.cpu.mhz_after, 0)));
   }
   fact("System", host.distribution + ", " + host.kernel);
   fact("Virtualisation", host.virtualization.value_or("cannot be told"));
@@ -77,8 +77,7 @@ void write_run(Html& html, const Run& run, bool open) {
   const Record& record = *run.record;
   const Environment& e = record.environment;
   html.raw(std::format("<details class=\"run\" id=\"run-{}\"{}>", run.number, open ? " open" : ""));
-  html.open("summary")
-      .element("span", format_date(e.date) + " \u00b7 " + format_short(e.commit));
+  html.open("summary").element("span", format_date(e.date) + " \u00b7 " + format_short(e.commit));
   if (record.withheld) html.raw(" <span class=\"badge withheld\">withheld</span>");
   if (!record.complete) html.raw(" <span class=\"badge\">interrupted</span>");
   html.close("summary");
@@ -100,9 +99,9 @@ void write_run(Html& html, const Run& run, bool open) {
   fact("Libraries", libraries);
   host_facts(fact, e.host);
   fact("Pinned to core", e.pinned_core ? std::to_string(*e.pinned_core) : "not pinned");
-  fact("Clock", std::format("{}: resolution {} ns, reading costs {} ns, subtracted", e.clock_source,
-                            format_number(e.clock_resolution_ns, 1),
-                            format_number(e.clock_overhead_ns, 1)));
+  fact("Clock",
+       std::format("{}: resolution {} ns, reading costs {} ns, subtracted", e.clock_source,
+                   format_number(e.clock_resolution_ns, 1), format_number(e.clock_overhead_ns, 1)));
   noise_facts(fact, e.noise);
   if (e.network) network_facts(fact, *e.network);
   html.close("dl").close("details").raw("\n");
@@ -114,11 +113,11 @@ void write_answers(Html& html, const HostView& view, const Run& run) {
   table.caption = "Known answers, run before anything is timed";
   table.columns = {{"Library", false}, {"Algorithm", false}, {"Result", false}, {"Vector", false}};
   for (const KnownAnswerRecord& answer : run.record->known_answers) {
-    table.rows.push_back({{{.text = answer.provider},
-                           {.text = answer.algorithm},
-                           answer.passed ? Cell{.text = "passed"}
-                                         : Cell{.text = answer.detail, .badge = "failed"},
-                           {.text = answer.source}}});
+    table.rows.push_back(
+        {{{.text = answer.provider},
+          {.text = answer.algorithm},
+          answer.passed ? Cell{.text = "passed"} : Cell{.text = answer.detail, .badge = "failed"},
+          {.text = answer.source}}});
   }
   if (!table.rows.empty()) write_table(html, table);
 }
@@ -148,9 +147,10 @@ std::optional<Section> check_section(const HostView& view) {
   Html html;
   html.element("h3", "Known answers and absences");
   write_source(html, shown);
-  html.element("p", std::format("{} of {} known answers passed. A library's algorithm that fails one "
-                                "is left out of all timing.",
-                                passed, answers.size()));
+  html.element("p",
+               std::format("{} of {} known answers passed. A library's algorithm that fails one "
+                           "is left out of all timing.",
+                           passed, answers.size()));
   write_answers(html, view, *shown.run);
   write_absent(html, view, *shown.run);
   return Section{view.id("checks"), "Checks", html.take()};
@@ -159,12 +159,13 @@ std::optional<Section> check_section(const HostView& view) {
 Section run_section(const HostView& view) {
   Html html;
   html.element("h3", "Runs of this host");
-  html.element("p", "Where and how each run was measured. Every figure of this page names its run.");
+  html.element("p",
+               "Where and how each run was measured. Every figure of this page names its run.");
   size_t shown = 0;
   for (const Run* run : view.host.runs) {
     if (shown == kMostRuns) {
-      html.element("p", std::format("{} older runs are left out here.",
-                                    view.host.runs.size() - kMostRuns));
+      html.element(
+          "p", std::format("{} older runs are left out here.", view.host.runs.size() - kMostRuns));
       break;
     }
     write_run(html, *run, shown++ == 0);

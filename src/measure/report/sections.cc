@@ -31,8 +31,7 @@ std::string track_title(const TrackRecord& track) {
 void write_source(Html& html, const Shown& shown) {
   const auto link = [&](const Run& run) {
     const Environment& environment = run.record->environment;
-    html.element("a",
-                 format_date(environment.date) + " \u00b7 " + format_short(environment.commit),
+    html.element("a", format_date(environment.date) + " \u00b7 " + format_short(environment.commit),
                  {{"href", std::format("#run-{}", run.number)}});
   };
   html.open("p", {{"class", "source"}}).raw("Figures of the run ");
@@ -89,23 +88,21 @@ Cell change_cell(const Change& change) {
     return run == nullptr ? std::string() : run->record->environment.date.substr(0, 10);
   };
   switch (change.kind) {
-    case Change::Kind::none:
-      return {.text = "\u2013"};
+    case Change::Kind::none: return {.text = "\u2013"};
     case Change::Kind::baseline:
       return {.text = format_multiple(1), .value = 1, .badge = "baseline"};
     case Change::Kind::withheld:
       return {.text = "", .badge = "withheld"};  // the row's first cell says why
     case Change::Kind::range: {
-      std::string note = std::format("median of {} runs, {} to {}", change.range.runs,
-                                     format_multiple(change.range.low),
-                                     format_multiple(change.range.high));
+      std::string note =
+          std::format("median of {} runs, {} to {}", change.range.runs,
+                      format_multiple(change.range.low), format_multiple(change.range.high));
       if (!change.reason.empty()) note += "; the run shown is withheld: " + change.reason;
       return {.text = format_multiple(change.range.median),
               .value = change.range.median,
               .note = std::move(note)};
     }
-    case Change::Kind::single:
-      break;
+    case Change::Kind::single: break;
   }
   std::string note = "one run, " + date(change.latest_run);
   if (change.runs > 1) {

@@ -17,7 +17,7 @@ inline constexpr size_t kMostHistoryPoints = 200;  // the newest, of each line
 inline constexpr size_t kMostHistoryRows = 600;    // of the table of all lines, newest first
 inline constexpr size_t kMostHandshakes = 200;
 inline constexpr size_t kMostRuns = 400;
-inline constexpr size_t kMostSamples = 160;        // quantiles of a phase, its extremes among them
+inline constexpr size_t kMostSamples = 160;  // quantiles of a phase, its extremes among them
 
 struct Section {
   std::string id;     // of its panel: "h1-tls"
@@ -28,7 +28,7 @@ struct Section {
 struct HostView {
   const Model& model;
   const Host& host;
-  size_t number;  // from 1, in the order of the page
+  size_t number;                                // from 1, in the order of the page
   std::string id(std::string_view part) const;  // "h1-" + part, letters, digits and '-' only
 };
 

@@ -10,9 +10,7 @@ namespace {
 
 constexpr std::string_view kNone = "\u2013";
 
-void number(Html& html, std::string_view text) {
-  html.element("td", text, {{"class", "n"}});
-}
+void number(Html& html, std::string_view text) { html.element("td", text, {{"class", "n"}}); }
 
 void write_figures(Html& html, const Summary& figures) {
   number(html, format_time(figures.median_us));
@@ -130,8 +128,8 @@ void write_facts(Html& html, const SuiteRecord& suite) {
   fact("Code that ran", suite.code);
   fact("Keys while timed", suite.keys);
   fact("Family", suite.family);
-  if (suite.code_point) fact("Code point", std::format("0x{:04x} ({})", *suite.code_point,
-                                                       *suite.code_point));
+  if (suite.code_point)
+    fact("Code point", std::format("0x{:04x} ({})", *suite.code_point, *suite.code_point));
   for (const auto& [name, bytes] : suite.sizes) {
     std::string title = name;
     for (char& c : title) {

@@ -53,30 +53,29 @@ Row token_row(const TokenRecord& token, const Run& run) {
   row.detail_title = "Details of " + token.algorithm;
   row.detail_html = token_detail(token);
   const size_t limits = token.fits_in.size() + token.too_large_for.size();
-  row.cells = {{.text = token.algorithm,
-                .note = token.note,
-                .badge = token.registered ? "" : "draft"},
-               bytes_cell(token.total),
-               {.text = format_multiple(token.multiple_of_es256), .value = token.multiple_of_es256},
-               bytes_cell(token.header),
-               bytes_cell(token.payload),
-               {.text = format_count(token.signature),
-                .value = static_cast<double>(token.signature),
-                .note = "raw " + format_count(token.signature_raw)},
-               requests_cell(token, "hpack"),
-               requests_cell(token, "qpack"),
-               {.text = std::format("{} of {}", token.too_large_for.size(), limits),
-                .value = static_cast<double>(token.too_large_for.size()),
-                .note = join(token.too_large_for)},
-               run_cell(run)};
+  row.cells = {
+      {.text = token.algorithm, .note = token.note, .badge = token.registered ? "" : "draft"},
+      bytes_cell(token.total),
+      {.text = format_multiple(token.multiple_of_es256), .value = token.multiple_of_es256},
+      bytes_cell(token.header),
+      bytes_cell(token.payload),
+      {.text = format_count(token.signature),
+       .value = static_cast<double>(token.signature),
+       .note = "raw " + format_count(token.signature_raw)},
+      requests_cell(token, "hpack"),
+      requests_cell(token, "qpack"),
+      {.text = std::format("{} of {}", token.too_large_for.size(), limits),
+       .value = static_cast<double>(token.too_large_for.size()),
+       .note = join(token.too_large_for)},
+      run_cell(run)};
   return row;
 }
 
 void write_claims(Html& html, const Record& record) {
   if (record.token_claims.empty()) return;
   html.open("details", {{"class", "aside"}})
-      .element("summary", std::format("The claims signed, {}",
-                                      format_bytes(record.token_claims.size())));
+      .element("summary",
+               std::format("The claims signed, {}", format_bytes(record.token_claims.size())));
   html.open("pre").element("code", record.token_claims).close("pre").close("details").raw("\n");
 }
 
@@ -84,8 +83,8 @@ Table documented_table(const HostView& view, const Record& record) {
   Table table;
   table.id = view.id("documented-table");
   table.caption = "Documented limits, as their software is delivered";
-  table.columns = {{"Limit", false}, {"Bytes", true}, {"Counts", false},
-                   {"Above it", false}, {"Source", false}};
+  table.columns = {
+      {"Limit", false}, {"Bytes", true}, {"Counts", false}, {"Above it", false}, {"Source", false}};
   for (const DocumentedLimitRecord& limit : record.documented_limits) {
     table.rows.push_back({{{.text = limit.name},
                            bytes_cell(limit.bytes),
@@ -125,21 +124,23 @@ std::optional<Section> token_section(const HostView& view) {
   html.element("h3", "Signed tokens");
   write_source(html, shown);
   write_claims(html, record);
-  write_chart(html, view,
-              {.kind = "tokens",
-               .title = "Where the bytes are, and the limits.",
-               .text = "Characters of header, payload and signature. The lines are documented limits "
-                       "of software as it is delivered; what each counts beside the token is in the "
-                       "table of limits.",
-               .table_id = table.id});
-  write_chart(html, view,
-              {.kind = "requests",
-               .title = "The first request and each further one.",
-               .text = "Encoded bytes of the Authorization field as nghttp2 and nghttp3 send it, and "
-                       "by an encoder that indexes whatever fits: a token that fits the table "
-                       "shrinks, one that does not is sent whole each time. The scale is "
-                       "logarithmic.",
-               .table_id = table.id});
+  write_chart(
+      html, view,
+      {.kind = "tokens",
+       .title = "Where the bytes are, and the limits.",
+       .text = "Characters of header, payload and signature. The lines are documented limits "
+               "of software as it is delivered; what each counts beside the token is in the "
+               "table of limits.",
+       .table_id = table.id});
+  write_chart(
+      html, view,
+      {.kind = "requests",
+       .title = "The first request and each further one.",
+       .text = "Encoded bytes of the Authorization field as nghttp2 and nghttp3 send it, and "
+               "by an encoder that indexes whatever fits: a token that fits the table "
+               "shrinks, one that does not is sent whole each time. The scale is "
+               "logarithmic.",
+       .table_id = table.id});
   write_table(html, table);
   if (!record.documented_limits.empty()) write_table(html, documented_table(view, record));
   return Section{view.id("tokens"), "Tokens", html.take()};
@@ -152,9 +153,9 @@ std::optional<Section> limit_section(const HostView& view) {
   Table table;
   table.id = view.id("limit-table");
   table.caption = "Real programs with their default settings, asked with real sizes";
-  table.columns = {{"Software", false}, {"HTTP", false}, {"Asked with", false}, {"Bytes", true},
-                   {"Outcome", false}, {"Documented limit", false}, {"Source", false},
-                   {"Run", true}};
+  table.columns = {{"Software", false}, {"HTTP", false},    {"Asked with", false},
+                   {"Bytes", true},     {"Outcome", false}, {"Documented limit", false},
+                   {"Source", false},   {"Run", true}};
   for (const LimitRecord& limit : shown.run->record->limits) {
     table.rows.push_back({{{.text = limit.software, .note = limit.version},
                            {.text = limit.http_version},

@@ -20,9 +20,9 @@ Cell suite_cell(const SuiteRecord& suite, const Run& run) {
 }
 
 Cell library_cell(const SuiteRecord& suite) {
-  return {.text = suite.provider + (suite.provider_version.empty() ? "" : " ") +
-                  suite.provider_version,
-          .note = suite.code};
+  return {
+      .text = suite.provider + (suite.provider_version.empty() ? "" : " ") + suite.provider_version,
+      .note = suite.code};
 }
 
 std::string state_of(const SuiteRecord& suite, const Run& run) {
@@ -71,8 +71,8 @@ Row exchange_row(const HostView& view, const TrackRecord& track, const SuiteReco
   row.cells.push_back(time_cell(total.p95_us));
   row.cells.push_back(time_cell(total.p99_us));
   row.cells.push_back({.text = format_multiple(total.tail), .value = total.tail});
-  row.cells.push_back({.text = format_number(total.ops_per_second, 0),
-                       .value = total.ops_per_second});
+  row.cells.push_back(
+      {.text = format_number(total.ops_per_second, 0), .value = total.ops_per_second});
   row.cells.push_back(run_cell(run));
   return row;
 }
@@ -87,7 +87,8 @@ Table exchange_table(const HostView& view, const TrackRecord& track, const Run& 
       {"Median", true, "Of the composed exchange, both sides together"},
       {"Against baseline", true, "Composed medians, of one run; median and range over runs"},
       {"Bytes", true, "Public values on the wire: client to server + server to client"},
-      {"End to end", true, "Median of the same exchange in one loop, and its ratio to the composed"},
+      {"End to end", true,
+       "Median of the same exchange in one loop, and its ratio to the composed"},
       {"Mean", true, "Of the composed exchange, with its 95 % interval"},
       {"p95", true},
       {"p99", true, "Not shown below 100 samples"},
@@ -183,8 +184,11 @@ void write_throughput(Html& html, const HostView& view, const TrackRecord& track
   Table table;
   table.id = view.id(track.name + "-threads");
   table.caption = track_title(track) + ": a second, with many threads";
-  table.columns = {{"Suite", false}, {"Library", false}, {"Threads", true},
-                   {"A second, in all", true}, {"A second, each thread", true}};
+  table.columns = {{"Suite", false},
+                   {"Library", false},
+                   {"Threads", true},
+                   {"A second, in all", true},
+                   {"A second, each thread", true}};
   for (const ThroughputRecord& one : track.throughput) {
     table.rows.push_back({{{.text = one.suite},
                            {.text = one.provider},
@@ -206,21 +210,23 @@ void write_throughput(Html& html, const HostView& view, const TrackRecord& track
 
 void write_first_charts(Html& html, const HostView& view, const TrackRecord& track,
                         const std::string& table) {
-  write_chart(html, view,
-              {.kind = "phases",
-               .track = track.name,
-               .title = "Where the time goes.",
-               .text = "Mean of each phase times its weight; the parts add up to the composed mean. "
-                       "The client's parts are plain, the server's hatched; the tick is the same "
-                       "exchange timed end to end.",
-               .table_id = table});
-  write_chart(html, view,
-              {.kind = "change",
-               .track = track.name,
-               .title = "Against the classical baseline.",
-               .text = "Composed medians of one run. A full dot with a line is the median and range "
-                       "over at least 7 runs; a hollow dot is one dated run with its 95 % interval.",
-               .table_id = table});
+  write_chart(
+      html, view,
+      {.kind = "phases",
+       .track = track.name,
+       .title = "Where the time goes.",
+       .text = "Mean of each phase times its weight; the parts add up to the composed mean. "
+               "The client's parts are plain, the server's hatched; the tick is the same "
+               "exchange timed end to end.",
+       .table_id = table});
+  write_chart(
+      html, view,
+      {.kind = "change",
+       .track = track.name,
+       .title = "Against the classical baseline.",
+       .text = "Composed medians of one run. A full dot with a line is the median and range "
+               "over at least 7 runs; a hollow dot is one dated run with its 95 % interval.",
+       .table_id = table});
 }
 
 void write_further_charts(Html& html, const HostView& view, const TrackRecord& track,
@@ -248,21 +254,22 @@ std::optional<Section> track_section(const HostView& view, std::string_view name
   if (shown.run == nullptr) return std::nullopt;
   const TrackRecord& track = *find_track(*shown.run->record, name);
   const bool exchange = is_exchange(track);
-  const Table table = exchange ? exchange_table(view, track, *shown.run)
-                               : operation_table(view, track, *shown.run);
+  const Table table =
+      exchange ? exchange_table(view, track, *shown.run) : operation_table(view, track, *shown.run);
   Html html;
   html.element("h3", track_title(track));
   write_source(html, shown);
   if (exchange) {
     write_first_charts(html, view, track, table.id);
   } else {
-    write_chart(html, view,
-                {.kind = "operations",
-                 .track = name,
-                 .title = "Time of each operation.",
-                 .text = "The dot is the median, the line reaches to p99 (to p95 below 100 samples). "
-                         "The scale is logarithmic.",
-                 .table_id = table.id});
+    write_chart(
+        html, view,
+        {.kind = "operations",
+         .track = name,
+         .title = "Time of each operation.",
+         .text = "The dot is the median, the line reaches to p99 (to p95 below 100 samples). "
+                 "The scale is logarithmic.",
+         .table_id = table.id});
     write_chart(html, view,
                 {.kind = "sizes",
                  .track = name,
@@ -272,13 +279,14 @@ std::optional<Section> track_section(const HostView& view, std::string_view name
   }
   write_table(html, table);
   if (exchange) write_further_charts(html, view, track, table.id);
-  write_chart(html, view,
-              {.kind = "tails",
-               .track = name,
-               .title = "Tails of the samples.",
-               .text = "How many of the samples are slower than a time, for records that keep their "
-                       "samples; down-sampled to quantiles, the slowest kept.",
-               .table_id = table.id});
+  write_chart(
+      html, view,
+      {.kind = "tails",
+       .track = name,
+       .title = "Tails of the samples.",
+       .text = "How many of the samples are slower than a time, for records that keep their "
+               "samples; down-sampled to quantiles, the slowest kept.",
+       .table_id = table.id});
   write_throughput(html, view, track);
   return Section{view.id(name), track_tab(name), html.take()};
 }

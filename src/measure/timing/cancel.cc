@@ -30,7 +30,7 @@ void on_signal(int number) {
 CancelOnSignal::CancelOnSignal() {
   cancel_flag = false;
   signal_seen = 0;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kSignals.size(); ++i) {

@@ -15,10 +15,10 @@ namespace pqedge::measure {
 class Progress {
  public:
   struct Options {
-    bool quiet = false;                 // nothing but note()
-    std::optional<bool> terminal;       // none: ask whether standard error is one
-    std::optional<unsigned> columns;    // none: ask the terminal
-    Nanos line_interval = 2 * kSecond;  // elsewhere than on a terminal: between two lines
+    bool quiet = false;                           // nothing but note()
+    std::optional<bool> terminal;                 // none: ask whether standard error is one
+    std::optional<unsigned> columns;              // none: ask the terminal
+    Nanos line_interval = 2 * kSecond;            // elsewhere than on a terminal: between two lines
     std::function<void(std::string_view)> write;  // empty: to standard error
     std::function<Nanos()> now = monotonic_now;
   };

@@ -16,8 +16,8 @@ namespace pqedge::measure {
 struct SamplingLimits {
   size_t warm_ups = 50;
   size_t iterations = 1000;
-  size_t least = 10;                 // taken even beyond the time
-  Nanos time = 5 * kSecond;          // of the timed loop with its preparations, warm-ups apart
+  size_t least = 10;         // taken even beyond the time
+  Nanos time = 5 * kSecond;  // of the timed loop with its preparations, warm-ups apart
   // Warm-ups end at their count or after this: 50 of an SLH-DSA signature would take a minute. One
   // is always done.
   Nanos warm_up_time = 5 * kSecond;
@@ -44,9 +44,9 @@ inline constexpr int kCancelledCode = ECANCELED;  // Error::code
 
 // Of the clock that sample() reads: both are measured anew once a process, at the first call.
 struct ClockFacts {
-  const char* source;       // "CLOCK_MONOTONIC", or what is used
-  double resolution_ns = 0; // the smallest step seen between two readings that differ
-  double overhead_ns = 0;   // the median cost of one reading
+  const char* source;        // "CLOCK_MONOTONIC", or what is used
+  double resolution_ns = 0;  // the smallest step seen between two readings that differ
+  double overhead_ns = 0;    // the median cost of one reading
 };
 const ClockFacts& clock_facts();
 

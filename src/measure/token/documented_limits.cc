@@ -12,8 +12,7 @@ namespace {
 const std::vector<DocumentedLimit>& table() {
   static const http::Limits ours;
   static const std::vector<DocumentedLimit> limits = {
-      {"cookie in a browser", 4096, Counted::cookie_pair,
-       "ignored, without an error to the page",
+      {"cookie in a browser", 4096, Counted::cookie_pair, "ignored, without an error to the page",
        "draft-ietf-httpbis-rfc6265bis 5.6 and 5.7: name and value together"},
       {"curl, Cookie line", 8192, Counted::field_line, "cookies are left out",
        "curl.se/mail/lib-2023-05/0017.html"},
@@ -44,7 +43,8 @@ const std::vector<DocumentedLimit>& table() {
        "tomcat.apache.org/tomcat-9.0-doc/config/http.html maxHttpHeaderSize"},
       {"Keycloak, token parameter", 20'000, Counted::value, "refused",
        "keycloak/keycloak#49472: 4,000 before May 2026"},
-      {"pqedge, field list", ours.max_head, Counted::field_list, "431", "this repository, http/limits.h"},
+      {"pqedge, field list", ours.max_head, Counted::field_list, "431",
+       "this repository, http/limits.h"},
       {"pqedge, target", ours.max_target, Counted::target, "414", "this repository, http/limits.h"},
   };
   return limits;
@@ -54,24 +54,15 @@ const std::vector<DocumentedLimit>& table() {
 
 std::string_view counted_text(Counted counted) {
   switch (counted) {
-    case Counted::field_line:
-      return "one field's line, line end included";
-    case Counted::bare_line:
-      return "one field's line, without its end";
-    case Counted::whole_head:
-      return "request line and all fields";
-    case Counted::names_values:
-      return "names, values and target";
-    case Counted::field_list:
-      return "names and values, 32 a field added";
-    case Counted::cookie_pair:
-      return "the cookie's name and value";
-    case Counted::request_line:
-      return "the request line, the token in its query";
-    case Counted::target:
-      return "path and query, the token in it";
-    case Counted::value:
-      return "the token alone";
+    case Counted::field_line: return "one field's line, line end included";
+    case Counted::bare_line: return "one field's line, without its end";
+    case Counted::whole_head: return "request line and all fields";
+    case Counted::names_values: return "names, values and target";
+    case Counted::field_list: return "names and values, 32 a field added";
+    case Counted::cookie_pair: return "the cookie's name and value";
+    case Counted::request_line: return "the request line, the token in its query";
+    case Counted::target: return "path and query, the token in it";
+    case Counted::value: return "the token alone";
   }
   return {};
 }
@@ -81,24 +72,15 @@ std::span<const DocumentedLimit> documented_limits() { return table(); }
 uint64_t bytes_against(Counted counted, uint64_t token) {
   const RequestForms forms(token);
   switch (counted) {
-    case Counted::field_line:
-      return forms.authorization_line();
-    case Counted::bare_line:
-      return forms.authorization_line() - 2;
-    case Counted::whole_head:
-      return forms.whole_head();
-    case Counted::names_values:
-      return forms.names_and_values();
-    case Counted::field_list:
-      return forms.field_list();
-    case Counted::cookie_pair:
-      return forms.cookie_pair();
-    case Counted::request_line:
-      return forms.request_line();
-    case Counted::target:
-      return forms.target();
-    case Counted::value:
-      return token;
+    case Counted::field_line: return forms.authorization_line();
+    case Counted::bare_line: return forms.authorization_line() - 2;
+    case Counted::whole_head: return forms.whole_head();
+    case Counted::names_values: return forms.names_and_values();
+    case Counted::field_list: return forms.field_list();
+    case Counted::cookie_pair: return forms.cookie_pair();
+    case Counted::request_line: return forms.request_line();
+    case Counted::target: return forms.target();
+    case Counted::value: return token;
   }
   return token;
 }

@@ -35,8 +35,8 @@ Deflater new_deflater() {
 Result<std::vector<uint8_t>> deflate(nghttp2_hd_deflater* deflater,
                                      const std::vector<nghttp2_nv>& fields) {
   std::vector<uint8_t> out(nghttp2_hd_deflate_bound(deflater, fields.data(), fields.size()));
-  const auto size = nghttp2_hd_deflate_hd2(deflater, out.data(), out.size(), fields.data(),
-                                           fields.size());
+  const auto size =
+      nghttp2_hd_deflate_hd2(deflater, out.data(), out.size(), fields.data(), fields.size());
   if (size < 0) return fail("HPACK: {}", nghttp2_strerror(static_cast<int>(size)));
   out.resize(static_cast<size_t>(size));
   return out;
@@ -50,8 +50,7 @@ bool reads_as(nghttp2_hd_inflater* inflater, const std::vector<uint8_t>& block,
   for (;;) {
     nghttp2_nv got{};
     int flags = 0;
-    const auto taken =
-        nghttp2_hd_inflate_hd3(inflater, &got, &flags, rest.data(), rest.size(), 1);
+    const auto taken = nghttp2_hd_inflate_hd3(inflater, &got, &flags, rest.data(), rest.size(), 1);
     if (taken < 0) return false;
     rest = rest.subspan(static_cast<size_t>(taken));
     if ((flags & NGHTTP2_HD_INFLATE_EMIT) != 0) {

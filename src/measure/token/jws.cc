@@ -18,7 +18,8 @@ constexpr std::array<JoseAlgorithm, 11> kAlgorithms{{
     {"PS256, RSA-3072", "PS256", "RSA-3072", true, kRfc7518},
     {"Ed25519", "Ed25519", "Ed25519", true, "RFC 9864"},
     {"FN-DSA-512", "FN-DSA-512", "Falcon-512", false,
-     "draft name: draft-ietf-cose-falcon; the signature is Falcon-512 of round 3, not FN-DSA, whose "
+     "draft name: draft-ietf-cose-falcon; the signature is Falcon-512 of round 3, not FN-DSA, "
+     "whose "
      "standard (FIPS 206) is not published"},
     {"ML-DSA-44", "ML-DSA-44", "ML-DSA-44", true, kRfc9964},
     {"ML-DSA-65", "ML-DSA-65", "ML-DSA-65", true, kRfc9964},
@@ -50,8 +51,7 @@ Result<Jws> sign_token(TokenSigner& signer, std::string_view alg, std::string_vi
 Result<bool> verify_token(TokenSigner& signer, std::string_view compact) {
   const size_t first = compact.find('.');
   const size_t second = compact.find('.', first == std::string_view::npos ? first : first + 1);
-  if (second == std::string_view::npos ||
-      compact.find('.', second + 1) != std::string_view::npos) {
+  if (second == std::string_view::npos || compact.find('.', second + 1) != std::string_view::npos) {
     return fail("a compact token has three parts (RFC 7515 7.1)");
   }
   const auto signature = from_base64url(compact.substr(second + 1));

@@ -42,7 +42,7 @@ Result<std::unique_ptr<TokenSigner>> ml_dsa_signer(const std::string& name, Byte
                                                    bool deterministic);
 
 struct Jws {
-  std::string header;     // base64url
+  std::string header;  // base64url
   std::string payload;
   std::string signature;
   size_t signature_raw = 0;

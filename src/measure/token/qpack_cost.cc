@@ -40,7 +40,8 @@ class Pair {
     nghttp3_qpack_encoder* encoder = nullptr;
     nghttp3_qpack_decoder* decoder = nullptr;
     const nghttp3_mem* memory = nghttp3_mem_default();
-    if (nghttp3_qpack_encoder_new(&encoder, kHeaderTable, memory) != 0) return fail("QPACK: no memory");
+    if (nghttp3_qpack_encoder_new(&encoder, kHeaderTable, memory) != 0)
+      return fail("QPACK: no memory");
     pair->encoder_.reset(encoder);
     if (nghttp3_qpack_decoder_new(&decoder, capacity, kBlockedStreams, memory) != 0) {
       return fail("QPACK: no memory");

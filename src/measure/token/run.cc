@@ -91,8 +91,7 @@ Result<void> count_fields(const std::string& token, TokenRecord& record) {
       {"hpack if indexed", hpack_cost_if_indexed(bearer)},
       {"qpack", qpack_cost("authorization", bearer, 0)},
       {"qpack table 4096", qpack_cost("authorization", bearer, kHeaderTable)},
-      {"qpack table 4096, asked to index",
-       qpack_cost("authorization", bearer, kHeaderTable, true)},
+      {"qpack table 4096, asked to index", qpack_cost("authorization", bearer, kHeaderTable, true)},
       {"qpack cookie, table 4096", qpack_cost("cookie", cookie, kHeaderTable)},
   };
   for (const auto& [name, cost] : costs) {

@@ -78,8 +78,8 @@ struct KexSuite {
   std::string_view name;       // as the protocol's registry spells it
   std::string_view classical;  // the primitives' names; empty: no such part
   std::string_view kem;
-  uint16_t code = 0;           // TLS group, IKEv2 transform ID of the first exchange; SSH has none
-  uint16_t additional = 0;     // IKEv2: of the exchange by IKE_INTERMEDIATE
+  uint16_t code = 0;        // TLS group, IKEv2 transform ID of the first exchange; SSH has none
+  uint16_t additional = 0;  // IKEv2: of the exchange by IKE_INTERMEDIATE
   bool baseline = false;
   bool second_share = false;
   std::string_view note;

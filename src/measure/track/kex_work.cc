@@ -53,8 +53,8 @@ Result<std::shared_ptr<PhaseState>> phase_state(const KexSuite& suite, Provider&
 }
 
 template <typename Pair, typename Maker>
-Operation keygen_operation(std::shared_ptr<PhaseState> state, std::unique_ptr<Pair> PhaseState::*at,
-                           Maker make) {
+Operation keygen_operation(std::shared_ptr<PhaseState> state,
+                           std::unique_ptr<Pair> PhaseState::* at, Maker make) {
   return {.prepare = [state, at]() -> Result<void> {
             ((*state).*at).reset();
             return {};
@@ -87,8 +87,7 @@ Operation operation_of(Step step, const std::shared_ptr<PhaseState>& state) {
       return {.run = [state] {
         return state->kem_peer->encapsulate(state->ciphertext, state->secret);
       }};
-    case Step::kem_decapsulate:
-      return decapsulate_operation(state);
+    case Step::kem_decapsulate: return decapsulate_operation(state);
     case Step::classical_keygen:
     case Step::second_share_keygen:
       return keygen_operation(state, &PhaseState::made_own,
@@ -98,9 +97,10 @@ Operation operation_of(Step step, const std::shared_ptr<PhaseState>& state) {
                 state->next_peer = (state->next_peer + 1) % state->peers.size();
                 return {};
               },
-              .run = [state] {
-                return state->own->derive(state->peers[state->next_peer], state->secret);
-              }};
+              .run =
+                  [state] {
+                    return state->own->derive(state->peers[state->next_peer], state->secret);
+                  }};
   }
 }
 

@@ -48,7 +48,7 @@ std::string joined(const Words& words) {
 
 // Of the primitives, when they are done by different code: each with its name.
 std::string what_ran(const std::vector<std::string_view>& algorithms, const Provider& provider,
-                     std::string Implementation::*member) {
+                     std::string Implementation::* member) {
   std::vector<std::string> each;
   bool same = true;
   for (const std::string_view algorithm : algorithms) {
@@ -159,8 +159,8 @@ void TrackPlan::add(Track track, SuiteRecord facts, const std::vector<std::strin
     }
     if (!tried) {
       planned.work.reset();
-      planned.facts.absent = std::format("{} failed: {}", planned.facts.provider,
-                                         tried.error().message);
+      planned.facts.absent =
+          std::format("{} failed: {}", planned.facts.provider, tried.error().message);
     }
     planned_.push_back(std::move(planned));
   }
@@ -182,9 +182,8 @@ void TrackPlan::add_kex(Track track, const KexSuite& suite) {
 
 void TrackPlan::add_primitive(Track track, const PrimitiveSuite& suite, Kind kind) {
   if (!selected(options_.suites, suite.name, suite.baseline)) return;
-  SuiteRecord facts{.name = std::string(suite.name),
-                    .baseline = suite.baseline,
-                    .note = std::string(suite.note)};
+  SuiteRecord facts{
+      .name = std::string(suite.name), .baseline = suite.baseline, .note = std::string(suite.note)};
   if (const CatalogueEntry* entry = find_algorithm(suite.name)) {
     facts.family = family_name(entry->family);
   }

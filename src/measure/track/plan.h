@@ -30,8 +30,8 @@ struct TrackRunOptions {
   std::vector<std::string> suites;  // by name; empty: all. The baselines are measured too.
   SamplingLimits limits;
   bool keep_samples = false;
-  std::vector<unsigned> threads;    // throughput with so many; empty: none
-  std::vector<int> cores;           // for those threads
+  std::vector<unsigned> threads;  // throughput with so many; empty: none
+  std::vector<int> cores;         // for those threads
   Nanos throughput_time = kSecond / 2;
 };
 

@@ -33,8 +33,7 @@ bool TrackPlan::measure_one(const Planned& planned, SuiteRecord& out, Baselines&
     };
     run.ended = [&] {
       const auto& expected = planned.phase_seconds;
-      hooks.progress->advance(loops < expected.size() ? expected[loops]
-                                                      : planned.exchange_seconds);
+      hooks.progress->advance(loops < expected.size() ? expected[loops] : planned.exchange_seconds);
       ++loops;
     };
   }
@@ -131,8 +130,8 @@ size_t TrackPlan::throughput(Record& record, const TrackRunHooks& hooks) const {
   size_t failed = 0;
   for (const Planned& planned : planned_) {
     if (!planned.work || !planned.work->new_exchange) continue;
-    const auto track = std::ranges::find(record.tracks, track_name(planned.track),
-                                         &TrackRecord::name);
+    const auto track =
+        std::ranges::find(record.tracks, track_name(planned.track), &TrackRecord::name);
     if (track == record.tracks.end()) continue;
     failed += throughput_one(planned, *track, hooks) ? 0 : 1;
   }

@@ -76,8 +76,15 @@ std::string change_of(const SuiteRecord& suite) {
 }
 
 Table kex_table(const TrackRecord& track, const std::string& provider, unsigned columns) {
-  Table table({{"suite", 0, Align::left}, {"median", 0}, {"p95", 0}, {"p99", 110}, {"tail", 110},
-               {"client", 100}, {"server", 100}, {"end to end", 120}, {"wire", 0},
+  Table table({{"suite", 0, Align::left},
+               {"median", 0},
+               {"p95", 0},
+               {"p99", 110},
+               {"tail", 110},
+               {"client", 100},
+               {"server", 100},
+               {"end to end", 120},
+               {"wire", 0},
                {"change", 0}},
               columns);
   for (const SuiteRecord& s : track.suites) {
@@ -94,8 +101,13 @@ Table kex_table(const TrackRecord& track, const std::string& provider, unsigned 
 }
 
 Table signature_table(const TrackRecord& track, const std::string& provider, unsigned columns) {
-  Table table({{"scheme", 0, Align::left}, {"keygen", 0}, {"sign", 0}, {"sign p99", 95},
-               {"verify", 0}, {"public key", 110}, {"signature", 0}},
+  Table table({{"scheme", 0, Align::left},
+               {"keygen", 0},
+               {"sign", 0},
+               {"sign p99", 95},
+               {"verify", 0},
+               {"public key", 110},
+               {"signature", 0}},
               columns);
   for (const SuiteRecord& s : track.suites) {
     if (s.provider != provider || s.phases.empty()) continue;
@@ -251,9 +263,10 @@ std::string terminal_view(const Record& record, unsigned columns) {
   if (!record.chains.empty()) out += '\n' + chains_view(record, columns);
   if (!record.tokens.empty()) out += '\n' + tokens_view(record, columns);
   if (!record.tracks.empty()) {
-    out += '\n' + wrapped("Key exchanges are composed of phases timed one by one, both sides "
-                          "together. A change is of medians within this run.",
-                          columns, 0);
+    out += '\n' + wrapped(
+                      "Key exchanges are composed of phases timed one by one, both sides "
+                      "together. A change is of medians within this run.",
+                      columns, 0);
   }
   return out;
 }

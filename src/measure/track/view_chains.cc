@@ -17,8 +17,11 @@ std::string cut(const std::string& text, size_t width) {
 }
 
 std::string flights_view(const Record& record, unsigned columns) {
-  TextTable table({{"first flight of", Align::left}, {"over", Align::left}, {"group", Align::left},
-                   {"bytes", Align::right}, {"window", Align::right},
+  TextTable table({{"first flight of", Align::left},
+                   {"over", Align::left},
+                   {"group", Align::left},
+                   {"bytes", Align::right},
+                   {"window", Align::right},
                    {"more trips", Align::right}});
   for (const FlightRecord& f : record.flights) {
     table.add({cut(f.chain, columns - 52), f.transport, f.group, count_text(f.server_flight),
@@ -30,8 +33,11 @@ std::string flights_view(const Record& record, unsigned columns) {
 }  // namespace
 
 std::string chains_view(const Record& record, unsigned columns) {
-  TextTable table({{"chain", Align::left}, {"leaf", Align::right}, {"issuer", Align::right},
-                   {"message", Align::right}, {"of P-256", Align::right}});
+  TextTable table({{"chain", Align::left},
+                   {"leaf", Align::right},
+                   {"issuer", Align::right},
+                   {"message", Align::right},
+                   {"of P-256", Align::right}});
   for (const ChainRecord& c : record.chains) {
     table.add({cut(c.name, columns - 44), count_text(c.leaf_der), count_text(c.intermediate_der),
                count_text(c.certificate_message),
@@ -43,8 +49,12 @@ std::string chains_view(const Record& record, unsigned columns) {
 }
 
 std::string tokens_view(const Record& record, unsigned columns) {
-  TextTable table({{"token", Align::left}, {"name", Align::left}, {"signature", Align::right},
-                   {"token", Align::right}, {"of ES256", Align::right}, {"first", Align::right},
+  TextTable table({{"token", Align::left},
+                   {"name", Align::left},
+                   {"signature", Align::right},
+                   {"token", Align::right},
+                   {"of ES256", Align::right},
+                   {"first", Align::right},
                    {"then", Align::right}});
   for (const TokenRecord& t : record.tokens) {
     const auto hpack = [](const std::map<std::string, size_t>& by_coder) {

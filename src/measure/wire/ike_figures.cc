@@ -40,8 +40,7 @@ Result<void> add_intermediate(std::vector<WireDetail>& details, const IkeSession
                               const Side& side) {
   for (const PathLimit& limit : kPathLimits) {
     const size_t largest = limit.packet - ip_header(limit) - kUdpHeader;
-    const auto messages =
-        ike_intermediate_within(session, side.additional, side.response, largest);
+    const auto messages = ike_intermediate_within(session, side.additional, side.response, largest);
     if (!messages) return std::unexpected(messages.error());
     size_t bytes = 0;
     for (const auto& message : *messages) bytes += ip_packets(message.size(), limit).bytes;
@@ -84,10 +83,11 @@ Result<WireFigures> ike_figures(uint16_t method, uint16_t additional, const Exch
   }
 
   figures.bytes = {data[0], data[1]};
-  figures.details.push_back(
-      {.name = "KE payloads, with their headers", .bytes = {payloads[0], payloads[1]},
-       .source = "RFC 7296 3.4"});
-  figures.details.push_back({.name = "IKE_SA_INIT messages", .bytes = {init[0], init[1]},
+  figures.details.push_back({.name = "KE payloads, with their headers",
+                             .bytes = {payloads[0], payloads[1]},
+                             .source = "RFC 7296 3.4"});
+  figures.details.push_back({.name = "IKE_SA_INIT messages",
+                             .bytes = {init[0], init[1]},
                              .source = std::string(kInitSource)});
   if (additional != 0) {
     figures.details.push_back({.name = "IKE_INTERMEDIATE messages, whole",

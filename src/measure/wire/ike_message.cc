@@ -29,13 +29,13 @@ constexpr uint8_t kIkeIntermediate = 43;
 constexpr uint16_t kSignatureHashAlgorithms = 16431;  // RFC 7427
 constexpr uint16_t kNatDetectionSource = 16388;
 constexpr uint16_t kNatDetectionDestination = 16389;
-constexpr uint16_t kFragmentationSupported = 16430;   // RFC 7383
-constexpr uint16_t kIntermediateSupported = 16438;    // RFC 9242
+constexpr uint16_t kFragmentationSupported = 16430;  // RFC 7383
+constexpr uint16_t kIntermediateSupported = 16438;   // RFC 9242
 
 constexpr size_t kGenericHeader = 4;
-constexpr size_t kExplicitIv = 8;   // RFC 5282 3.1
+constexpr size_t kExplicitIv = 8;  // RFC 5282 3.1
 constexpr size_t kIcv = 16;
-constexpr size_t kPadLength = 1;    // the field; no padding is needed
+constexpr size_t kPadLength = 1;  // the field; no padding is needed
 
 std::vector<uint8_t> random_bytes(size_t count) {
   std::vector<uint8_t> bytes(count);
@@ -146,17 +146,16 @@ Result<void> put_sealed(Writer& writer, Bytes plaintext, Bytes authenticated) {
   std::vector<uint8_t> padded(plaintext.begin(), plaintext.end());
   padded.push_back(0);  // pad length
   int written = 0;
-  const bool done =
-      context &&
-      EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(), nonce.data()) ==
-          1 &&
-      EVP_EncryptUpdate(context.get(), nullptr, &written, authenticated.data(),
-                        static_cast<int>(authenticated.size())) == 1 &&
-      EVP_EncryptUpdate(context.get(), out.data(), &written, padded.data(),
-                        static_cast<int>(padded.size())) == 1 &&
-      EVP_EncryptFinal_ex(context.get(), out.data() + written, &written) == 1 &&
-      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, static_cast<int>(kIcv),
-                          icv.data()) == 1;
+  const bool done = context &&
+                    EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(),
+                                       nonce.data()) == 1 &&
+                    EVP_EncryptUpdate(context.get(), nullptr, &written, authenticated.data(),
+                                      static_cast<int>(authenticated.size())) == 1 &&
+                    EVP_EncryptUpdate(context.get(), out.data(), &written, padded.data(),
+                                      static_cast<int>(padded.size())) == 1 &&
+                    EVP_EncryptFinal_ex(context.get(), out.data() + written, &written) == 1 &&
+                    EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, static_cast<int>(kIcv),
+                                        icv.data()) == 1;
   if (!done) return fail("OpenSSL did not seal an IKE message with AES-256-GCM");
   writer.put(Bytes(nonce).subspan(4));
   writer.put(out);
@@ -181,11 +180,11 @@ Result<std::vector<uint8_t>> sealed_message(const IkeSession& session, bool resp
     payload.u16(number);
     payload.u16(total);
   }
-  const auto open = message(session, whole ? kSk : kSkf, kIkeIntermediate, response, 1,
-                            [&](Writer& writer) {
-                              writer.put(payload.view());
-                              writer.zeros(part.size() + kSealing);
-                            });
+  const auto open =
+      message(session, whole ? kSk : kSkf, kIkeIntermediate, response, 1, [&](Writer& writer) {
+        writer.put(payload.view());
+        writer.zeros(part.size() + kSealing);
+      });
   Writer sealed;
   sealed.put(Bytes(open).first(kHeader + payload.size()));
   const std::vector<uint8_t> authenticated(sealed.view().begin(), sealed.view().end());

@@ -73,12 +73,11 @@ Result<SshHostKey> ssh_ed25519_host_key(Bytes signed_data) {
   std::array<uint8_t, 64> signature{};
   size_t public_size = public_key.size();
   size_t signature_size = signature.size();
-  const bool made =
-      key && digest &&
-      EVP_PKEY_get_raw_public_key(key.get(), public_key.data(), &public_size) == 1 &&
-      EVP_DigestSignInit(digest.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
-      EVP_DigestSign(digest.get(), signature.data(), &signature_size, signed_data.data(),
-                     signed_data.size()) == 1;
+  const bool made = key && digest &&
+                    EVP_PKEY_get_raw_public_key(key.get(), public_key.data(), &public_size) == 1 &&
+                    EVP_DigestSignInit(digest.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
+                    EVP_DigestSign(digest.get(), signature.data(), &signature_size,
+                                   signed_data.data(), signed_data.size()) == 1;
   if (!made) return fail("OpenSSL made no Ed25519 host key for the SSH packets");
   return SshHostKey{ed25519_blob(public_key), ed25519_blob(signature)};
 }

@@ -15,7 +15,7 @@ inline constexpr int kCannotTell = 4;  // compare: the records do not allow an a
 
 struct Command {
   std::string_view name;
-  std::string_view summary;  // one line of `pqcost --help`
+  std::string_view summary;           // one line of `pqcost --help`
   int (*run)(int argc, char** argv);  // argv[0] is the command's name
 };
 

@@ -41,12 +41,9 @@ Result<std::vector<measure::Record>> read_side(const std::string& path) {
 
 int status_of(measure::Verdict verdict) {
   switch (verdict) {
-    case measure::Verdict::none:
-      return kSuccess;
-    case measure::Verdict::regression:
-      return kRegression;
-    case measure::Verdict::cannot_tell:
-      break;
+    case measure::Verdict::none: return kSuccess;
+    case measure::Verdict::regression: return kRegression;
+    case measure::Verdict::cannot_tell: break;
   }
   return kCannotTell;
 }

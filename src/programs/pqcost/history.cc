@@ -34,9 +34,9 @@ Result<void> add_records(const Arguments& a) {
 // The command that makes the page again: what it was made of, and which rows.
 std::string command_of(const Arguments& a) {
   std::string command = "pqcost history " + a.folder + " --format markdown";
-  for (const auto& [option, value] : {std::pair{" --track ", &a.filter.track},
-                                      std::pair{" --suite ", &a.filter.suite},
-                                      std::pair{" --host ", &a.filter.host}}) {
+  for (const auto& [option, value] :
+       {std::pair{" --track ", &a.filter.track}, std::pair{" --suite ", &a.filter.suite},
+        std::pair{" --host ", &a.filter.host}}) {
     if (!value->empty()) command += option + *value;
   }
   return command;

@@ -132,13 +132,12 @@ int run_live(int argc, char** argv) {
   measure::Record record = begin_record(argc, argv, address_of(records.front()));
   record.complete = records.size() == a.count;
   record.live = std::move(records);
-  const std::string text =
-      record.live.size() == 1
-          ? live::describe(record.live.front())
-          : live::describe(*std::ranges::find(record.live, live::kCompleted,
-                                              &measure::LiveRecord::outcome)) +
-                "\nall " + std::to_string(record.live.size()) + ":\n" +
-                live::describe_all(record.live);
+  const std::string text = record.live.size() == 1
+                               ? live::describe(record.live.front())
+                               : live::describe(*std::ranges::find(record.live, live::kCompleted,
+                                                                   &measure::LiveRecord::outcome)) +
+                                     "\nall " + std::to_string(record.live.size()) + ":\n" +
+                                     live::describe_all(record.live);
   if (auto written = put_out(record, text, a.output); !written) {
     return complain("live", written.error().message);
   }

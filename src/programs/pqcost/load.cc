@@ -153,8 +153,8 @@ int run_load(int argc, char** argv) {
   }
   const measure::LoadRecord& said = record.loads.front();
   if (said.failed > 0) {
-    return complain("load", std::format("{} failed; the first: {}", said.failed,
-                                        said.first_failure));
+    return complain("load",
+                    std::format("{} failed; the first: {}", said.failed, said.first_failure));
   }
   if (said.requests == 0) return complain("load", "nothing was answered in the window");
   return kSuccess;

@@ -1,5 +1,5 @@
-// pqcost providers: the libraries of this machine, what code of them runs, and how they answered the
-// published vectors (M11).
+// pqcost providers: the libraries of this machine, what code of them runs, and how they answered
+// the published vectors (M11).
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -85,9 +85,10 @@ std::string to_text(const Registry& registry, bool answers) {
 }  // namespace
 
 int run_providers(int argc, char** argv) {
-  CLI::App app{"Says which libraries there are, which code of theirs runs, and how each answered the\n"
-               "published test vectors. Nothing is timed.",
-               "pqcost providers"};
+  CLI::App app{
+      "Says which libraries there are, which code of theirs runs, and how each answered the\n"
+      "published test vectors. Nothing is timed.",
+      "pqcost providers"};
   Arguments a;
   app.add_option("--algorithm", a.algorithms, "only these, as \"ML-KEM-768\"; may be repeated");
   app.add_flag("--answers", a.answers, "each known answer as well");
@@ -100,8 +101,8 @@ int run_providers(int argc, char** argv) {
   if (const int status = parse(app, argc, argv, go_on); !go_on) return status;
   for (const auto& name : a.algorithms) {
     if (measure::find_algorithm(name)) continue;
-    complain("providers", std::format("there is no algorithm '{}': 'pqcost providers' lists them",
-                                      name));
+    complain("providers",
+             std::format("there is no algorithm '{}': 'pqcost providers' lists them", name));
     return kUsageError;
   }
   measure::RegistryOptions options{.wanted = nullptr, .liboqs = a.liboqs, .awslc = a.awslc};

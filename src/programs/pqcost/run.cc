@@ -1,7 +1,7 @@
 // pqcost run: measures the tracks, chains and tokens on this machine.
-#include <CLI/CLI.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>

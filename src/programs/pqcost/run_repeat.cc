@@ -29,16 +29,18 @@ void add_range(TextTable& table, const Series& series) {
   const auto& ratio = series.ratio_to_baseline;
   table.add({title_of(series), series.key.provider, time_text(range.median),
              range_text(range, time_text), std::to_string(range.runs),
-             series.baseline ? "baseline" : ratio ? change_text(ratio->median) : "",
+             series.baseline ? "baseline"
+             : ratio         ? change_text(ratio->median)
+                             : "",
              ratio ? range_text(*ratio, change_text) : ""});
 }
 
 void add_runs(TextTable& table, const Series& series) {
   for (const SeriesPoint& point : series.points) {
     table.add({title_of(series), series.key.provider, time_text(point.median_us), point.date,
-               series.baseline            ? "baseline"
-               : point.ratio_to_baseline  ? change_text(*point.ratio_to_baseline)
-                                          : "",
+               series.baseline           ? "baseline"
+               : point.ratio_to_baseline ? change_text(*point.ratio_to_baseline)
+                                         : "",
                point.withheld.empty() ? "" : "withheld"});
   }
 }
@@ -50,11 +52,19 @@ std::string repeat_view(std::span<const Record> records) {
   for (const Record& record : records) history.entries.push_back({"", record});
   std::vector<Series> all = series_of(history);
 
-  TextTable ranges({{"suite", Align::left}, {"library", Align::left}, {"median", Align::right},
-                    {"range", Align::right}, {"runs", Align::right}, {"change", Align::right},
+  TextTable ranges({{"suite", Align::left},
+                    {"library", Align::left},
+                    {"median", Align::right},
+                    {"range", Align::right},
+                    {"runs", Align::right},
+                    {"change", Align::right},
                     {"its range", Align::right}});
-  TextTable runs({{"suite", Align::left}, {"library", Align::left}, {"median", Align::right},
-                  {"date", Align::left}, {"change", Align::right}, {"", Align::left}});
+  TextTable runs({{"suite", Align::left},
+                  {"library", Align::left},
+                  {"median", Align::right},
+                  {"date", Align::left},
+                  {"change", Align::right},
+                  {"", Align::left}});
   for (const Series& series : all) {
     if (series.median_us) {
       add_range(ranges, series);

@@ -161,8 +161,7 @@ Result<int> exec(const ExecArguments& a, const link::Settings& settings) {
   if (!testbed) return std::unexpected(testbed.error());
   std::optional<link::Command> server;
   if (!a.server.empty()) {
-    auto started =
-        link::Command::start((*testbed)->server(), {"/bin/sh", "-c", a.server}, true);
+    auto started = link::Command::start((*testbed)->server(), {"/bin/sh", "-c", a.server}, true);
     if (!started) return std::unexpected(started.error());
     server.emplace(std::move(*started));
   }
@@ -172,8 +171,8 @@ Result<int> exec(const ExecArguments& a, const link::Settings& settings) {
       return fail("--wait-port {}: not a port", a.wait_port);
     }
     if (!server) return fail("--wait-port needs --server");
-    if (auto up = link::wait_for_port(**testbed, static_cast<uint16_t>(*port), *server,
-                                      20 * kSecond);
+    if (auto up =
+            link::wait_for_port(**testbed, static_cast<uint16_t>(*port), *server, 20 * kSecond);
         !up) {
       return std::unexpected(up.error());
     }

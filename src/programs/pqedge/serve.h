@@ -7,11 +7,11 @@
 namespace pqedge {
 
 struct ServeOptions {
-  std::string config;         // a file; empty: the embedded default
-  std::string debug_client;   // overrides [debug]: key log and qlog for this one client address
+  std::string config;        // a file; empty: the embedded default
+  std::string debug_client;  // overrides [debug]: key log and qlog for this one client address
   std::string keylog_file;
   std::string qlog_dir;
-  std::vector<std::string> command;       // that started this process: an upgrade starts it again
+  std::vector<std::string> command;      // that started this process: an upgrade starts it again
   bool allow_insecure_backends = false;  // what [[pool]] tls_verify = false needs besides
 };
 

@@ -117,8 +117,9 @@ Upgrade::~Upgrade() {
 void Upgrade::begin(edge::Server& server, Answer answer) {
   if (running()) return answer(fail("an upgrade is under way already"));
   if (getpid() == 1) {
-    return answer(fail("this is process 1 of its container, which ends with it: no other process "
-                       "can take its place. Start a second container instead"));
+    return answer(
+        fail("this is process 1 of its container, which ends with it: no other process "
+             "can take its place. Start a second container instead"));
   }
   auto pair = net::make_message_pair();
   if (!pair) return answer(std::unexpected(pair.error()));
@@ -150,17 +151,16 @@ Result<void> Upgrade::start_process(int theirs) {
   sigset_t defaults;
   sigemptyset(&defaults);
   for (const int s : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, s);
-  const bool ready =
-      posix_spawn_file_actions_adddup2(&setup.files, theirs, kChannel) == 0 &&
-      posix_spawn_file_actions_addclosefrom_np(&setup.files, kChannel + 1) == 0 &&
-      posix_spawnattr_setflags(&setup.attributes,
-                               POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) == 0 &&
-      posix_spawnattr_setsigmask(&setup.attributes, &program_.signals) == 0 &&
-      posix_spawnattr_setsigdefault(&setup.attributes, &defaults) == 0;
+  const bool ready = posix_spawn_file_actions_adddup2(&setup.files, theirs, kChannel) == 0 &&
+                     posix_spawn_file_actions_addclosefrom_np(&setup.files, kChannel + 1) == 0 &&
+                     posix_spawnattr_setflags(
+                         &setup.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) == 0 &&
+                     posix_spawnattr_setsigmask(&setup.attributes, &program_.signals) == 0 &&
+                     posix_spawnattr_setsigdefault(&setup.attributes, &defaults) == 0;
   if (!ready) return fail("cannot prepare the start of {}", program_.command[0]);
-  const int code = posix_spawn(&process_, program_.command[0].c_str(), &setup.files,
-                               &setup.attributes, pointers(arguments).data(),
-                               pointers(variables).data());
+  const int code =
+      posix_spawn(&process_, program_.command[0].c_str(), &setup.files, &setup.attributes,
+                  pointers(arguments).data(), pointers(variables).data());
   if (code != 0) return fail_errno(code, "cannot start {}", program_.command[0]);
   return {};
 }

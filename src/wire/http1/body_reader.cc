@@ -16,16 +16,12 @@ void BodyReader::begin(Coding coding, uint64_t length) {
 BodyReader::Outcome BodyReader::next(Input& input, size_t max_data,
                                      const HeadLimits& trailer_limits, http::Fields& trailers) {
   switch (coding_) {
-    case Coding::none:
-      return {Event::end, {}, {}};
-    case Coding::chunked:
-      return next_chunked(input, max_data, trailer_limits, trailers);
+    case Coding::none: return {Event::end, {}, {}};
+    case Coding::chunked: return next_chunked(input, max_data, trailer_limits, trailers);
     case Coding::length:
       if (left_ == 0) return {Event::end, {}, {}};
       break;
-    case Coding::until_close:
-      left_ = UINT64_MAX;
-      break;
+    case Coding::until_close: left_ = UINT64_MAX; break;
   }
   const size_t n =
       static_cast<size_t>(std::min<uint64_t>(left_, std::min(input.pending().size(), max_data)));
@@ -40,14 +36,10 @@ BodyReader::Outcome BodyReader::next_chunked(Input& input, size_t max_data,
   const ChunkedDecoder::Outcome outcome = chunks_.next(input.pending(), max_data);
   input.consume(outcome.skip);
   switch (outcome.event) {
-    case ChunkedDecoder::Event::need_more:
-      return {Event::need_more, {}, {}};
-    case ChunkedDecoder::Event::data:
-      return {Event::data, input.take(outcome.size), {}};
-    case ChunkedDecoder::Event::trailers:
-      return read_trailers(input, trailer_limits, trailers);
-    case ChunkedDecoder::Event::error:
-      break;
+    case ChunkedDecoder::Event::need_more: return {Event::need_more, {}, {}};
+    case ChunkedDecoder::Event::data: return {Event::data, input.take(outcome.size), {}};
+    case ChunkedDecoder::Event::trailers: return read_trailers(input, trailer_limits, trailers);
+    case ChunkedDecoder::Event::error: break;
   }
   return {Event::error, {}, {400, outcome.reason}};
 }

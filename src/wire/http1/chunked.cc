@@ -42,8 +42,7 @@ ChunkedDecoder::Outcome ChunkedDecoder::next(Bytes input, size_t max_data) {
 std::string_view ChunkedDecoder::take(char c) {
   switch (state_) {
     case State::size_first:
-    case State::size:
-      return take_size(c);
+    case State::size: return take_size(c);
     case State::size_lf:
       if (c != '\n') return "bare CR in a chunk-size line";
       state_ = left_ == 0 ? State::done : State::data;
@@ -56,8 +55,7 @@ std::string_view ChunkedDecoder::take(char c) {
       if (c != '\n') return "chunk without its CRLF";
       state_ = State::size_first;
       return {};
-    default:
-      return take_extension(c);
+    default: return take_extension(c);
   }
 }
 

@@ -100,7 +100,7 @@ class ClientConnection final : public http::ClientConnection,
   Answer answer_ = Answer::none;
   Sending sending_ = Sending::nothing;
   http::Method method_ = http::Method::get;
-  std::string_view upgrade_;  // what the request asked for, in its arena
+  std::string_view upgrade_;                 // what the request asked for, in its arena
   http::Abort failure_ = http::Abort::none;  // to be told from the end of the turn
   uint8_t informationals_ = 0;
   bool closed_ = false;      // told, or to be told, to the owner

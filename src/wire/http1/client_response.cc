@@ -18,11 +18,9 @@ constexpr uint8_t kMaxInformational = 16;
 bool ClientConnection::wants_input() const {
   switch (answer_) {
     case Answer::none:
-    case Answer::head:
-      return true;
+    case Answer::head: return true;
     case Answer::body:
-    case Answer::tunnel:
-      return !blocked_;
+    case Answer::tunnel: return !blocked_;
     case Answer::whole:
       return input_.empty();  // more than the answer: once known, it need not be read
   }
@@ -61,13 +59,10 @@ void ClientConnection::on_input_end(bool broken) {
     return stream_->truncated() ? kCut : otherwise;
   };
   switch (answer_) {
-    case Answer::none:
-      shut({});
-      return;
+    case Answer::none: shut({}); return;
     case Answer::head:
-      fail(http::Abort::connection_lost,
-           why(answered_ ? "closed in the middle of a response head"
-                         : "closed before an answer came"));
+      fail(http::Abort::connection_lost, why(answered_ ? "closed in the middle of a response head"
+                                                       : "closed before an answer came"));
       return;
     case Answer::body:
       if (body_in_.until_close() && !broken) {
@@ -77,7 +72,8 @@ void ClientConnection::on_input_end(bool broken) {
       }
       return;
     case Answer::tunnel:
-      if (broken) return fail(http::Abort::connection_lost, why("the backend broke off the tunnel"));
+      if (broken)
+        return fail(http::Abort::connection_lost, why("the backend broke off the tunnel"));
       process();
       return;
     case Answer::whole:
@@ -96,16 +92,11 @@ void ClientConnection::process() {
 
 bool ClientConnection::step() {
   switch (answer_) {
-    case Answer::none:
-      return drop_stray();
-    case Answer::head:
-      return read_head();
-    case Answer::body:
-      return read_body();
-    case Answer::tunnel:
-      return read_tunnel();
-    case Answer::whole:
-      return false;
+    case Answer::none: return drop_stray();
+    case Answer::head: return read_head();
+    case Answer::body: return read_body();
+    case Answer::tunnel: return read_tunnel();
+    case Answer::whole: return false;
   }
   return false;
 }
@@ -141,14 +132,9 @@ bool ClientConnection::read_head() {
   }
   const HeadScanner::Outcome found = head_.scan(bytes, head_limits());
   switch (found.status) {
-    case HeadScanner::Status::done:
-      take_head(found);
-      return true;
-    case HeadScanner::Status::need_more:
-      return false;
-    case HeadScanner::Status::error:
-      refuse(found.refusal.reason);
-      return false;
+    case HeadScanner::Status::done: take_head(found); return true;
+    case HeadScanner::Status::need_more: return false;
+    case HeadScanner::Status::error: refuse(found.refusal.reason); return false;
   }
   return false;
 }
@@ -222,19 +208,13 @@ bool ClientConnection::read_body() {
   const HeadLimits trailers{0, limits_->max_fields, limits_->max_trailers};
   BodyReader::Outcome got = body_in_.next(input_, room, trailers, request_->response().trailers);
   switch (got.event) {
-    case BodyReader::Event::need_more:
-      blocked_ = room == 0;
-      return false;
+    case BodyReader::Event::need_more: blocked_ = room == 0; return false;
     case BodyReader::Event::data:
       unconsumed_ += got.data.size;
       request_->on_response_body(std::move(got.data));
       return true;
-    case BodyReader::Event::end:
-      finish_answer().on_response_end();
-      return true;
-    case BodyReader::Event::error:
-      refuse(got.refusal.reason);
-      return false;
+    case BodyReader::Event::end: finish_answer().on_response_end(); return true;
+    case BodyReader::Event::error: refuse(got.refusal.reason); return false;
   }
   return false;
 }

@@ -22,22 +22,14 @@ const Counter& refused(uint16_t status) {
   static const Counter not_implemented = make_refused("501");
   static const Counter version = make_refused("505");
   switch (status) {
-    case 408:
-      return timeout;
-    case 413:
-      return body_too_large;
-    case 414:
-      return target_too_long;
-    case 417:
-      return expectation;
-    case 431:
-      return head_too_large;
-    case 501:
-      return not_implemented;
-    case 505:
-      return version;
-    default:
-      return bad_request;
+    case 408: return timeout;
+    case 413: return body_too_large;
+    case 414: return target_too_long;
+    case 417: return expectation;
+    case 431: return head_too_large;
+    case 501: return not_implemented;
+    case 505: return version;
+    default: return bad_request;
   }
 }
 

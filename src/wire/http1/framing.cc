@@ -42,8 +42,7 @@ Deciding find_deciding(const http::Fields& fields) {
           if (iequals(option, "keep-alive")) found.keep_alive = true;
         });
         break;
-      default:
-        break;
+      default: break;
     }
   }
   return found;

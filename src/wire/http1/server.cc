@@ -152,15 +152,12 @@ void ServerConnection::set_clock(Clock clock, Nanos after) {
 
 void ServerConnection::on_clock() {
   switch (std::exchange(clock_kind_, Clock::none)) {
-    case Clock::none:
-      return;
+    case Clock::none: return;
     case Clock::idle:
       stream_->shutdown_write();
       close({});
       return;
-    case Clock::head:
-      refuse_head(408, "the request head took too long");
-      break;
+    case Clock::head: refuse_head(408, "the request head took too long"); break;
     case Clock::body:
       if (phase_ == Phase::body) {
         refuse(408, "the request body took too long");

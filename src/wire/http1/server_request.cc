@@ -31,18 +31,14 @@ bool ServerConnection::wants_input() const {
   switch (phase_) {
     case Phase::idle:
     case Phase::head:
-    case Phase::lingering:
-      return true;
+    case Phase::lingering: return true;
     case Phase::body:
-    case Phase::tunnel:
-      return !blocked_;
+    case Phase::tunnel: return !blocked_;
     case Phase::complete:
       return input_.has_room();  // the next request, as far as one chunk holds it
     case Phase::dropping:
-    case Phase::refused:
-      return dropped_ < kMaxDropped;
-    case Phase::closed:
-      return false;
+    case Phase::refused: return dropped_ < kMaxDropped;
+    case Phase::closed: return false;
   }
   return false;
 }
@@ -77,23 +73,16 @@ void ServerConnection::on_input_end() {
       stream_->shutdown_write();
       close({});
       break;
-    case Phase::head:
-      close("closed by the client in the middle of a head");
-      break;
+    case Phase::head: close("closed by the client in the middle of a head"); break;
     case Phase::body:
       fail(http::Abort::cancelled, "closed by the client in the middle of a body");
       break;
-    case Phase::dropping:
-      phase_ = Phase::refused;
-      break;
-    case Phase::tunnel:
-      process();
-      break;
+    case Phase::dropping: phase_ = Phase::refused; break;
+    case Phase::tunnel: process(); break;
     case Phase::complete:  // half-closed: the answer is still wanted (RFC 9112 9.6)
     case Phase::refused:
     case Phase::lingering:
-    case Phase::closed:
-      break;
+    case Phase::closed: break;
   }
   schedule();
 }
@@ -118,14 +107,10 @@ void ServerConnection::process() {
 bool ServerConnection::step() {
   switch (phase_) {
     case Phase::idle:
-    case Phase::head:
-      return read_head();
-    case Phase::body:
-      return read_body();
-    case Phase::dropping:
-      return drop_body();
-    case Phase::tunnel:
-      return read_tunnel();
+    case Phase::head: return read_head();
+    case Phase::body: return read_body();
+    case Phase::dropping: return drop_body();
+    case Phase::tunnel: return read_tunnel();
     case Phase::refused:
     case Phase::lingering:
       dropped_ += input_.pending().size();
@@ -136,8 +121,7 @@ bool ServerConnection::step() {
       }
       return false;
     case Phase::complete:
-    case Phase::closed:
-      return false;
+    case Phase::closed: return false;
   }
   return false;
 }
@@ -158,9 +142,7 @@ bool ServerConnection::read_head() {
   }
   const HeadScanner::Outcome found = head_.scan(bytes, head_limits());
   switch (found.status) {
-    case HeadScanner::Status::done:
-      begin_request(found);
-      return true;
+    case HeadScanner::Status::done: begin_request(found); return true;
     case HeadScanner::Status::need_more:
       if (!check_start_line(bytes)) return true;
       if (phase_ == Phase::idle) {
@@ -294,9 +276,7 @@ bool ServerConnection::read_body() {
       request_->on_end();
       schedule();
       return true;
-    case BodyReader::Event::error:
-      refuse(got.refusal.status, got.refusal.reason);
-      return true;
+    case BodyReader::Event::error: refuse(got.refusal.status, got.refusal.reason); return true;
   }
   return false;
 }
@@ -305,12 +285,8 @@ bool ServerConnection::drop_body() {
   const HeadLimits trailers{0, limits_->max_fields, limits_->max_trailers};
   const BodyReader::Outcome got = body_in_.next(input_, SIZE_MAX, trailers, message_->trailers);
   switch (got.event) {
-    case BodyReader::Event::need_more:
-      set_clock(Clock::body, limits_->body_timeout);
-      return false;
-    case BodyReader::Event::data:
-      dropped_ += got.data.size;
-      return true;
+    case BodyReader::Event::need_more: set_clock(Clock::body, limits_->body_timeout); return false;
+    case BodyReader::Event::data: dropped_ += got.data.size; return true;
     case BodyReader::Event::end:
       phase_ = Phase::complete;
       set_clock(Clock::none, 0);

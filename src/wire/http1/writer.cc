@@ -35,10 +35,8 @@ bool belongs_to_hop(Name id) {
     case Name::proxy_connection:
     case Name::te:
     case Name::transfer_encoding:
-    case Name::upgrade:
-      return true;
-    default:
-      return false;
+    case Name::upgrade: return true;
+    default: return false;
   }
 }
 
@@ -246,17 +244,13 @@ void BodyWriter::write_chunk(net::Stream& stream, Slice bytes) {
 bool BodyWriter::write(net::Stream& stream, Slice bytes) {
   if (bytes.empty()) return true;  // an empty chunk would end the body
   switch (coding_) {
-    case Coding::none:
-      return false;
-    case Coding::chunked:
-      write_chunk(stream, std::move(bytes));
-      return true;
+    case Coding::none: return false;
+    case Coding::chunked: write_chunk(stream, std::move(bytes)); return true;
     case Coding::until_close:
       written_ += bytes.size;
       stream.write(std::move(bytes));
       return true;
-    case Coding::length:
-      break;
+    case Coding::length: break;
   }
   const bool fits = bytes.size <= left_;
   if (!fits) bytes.size = static_cast<size_t>(left_);

@@ -56,8 +56,8 @@ Bytes write_response_head(const http::Response& response, const Framing& framing
                           Persistence persistence);
 // A 1xx: no framing, nothing on the connection (RFC 9110 8.6, RFC 9112 6.1).
 Bytes write_informational(const http::Response& response);
-// The head of an answer that begins a tunnel: without framing; for an upgrade the protocol is named,
-// for CONNECT `upgrade` is empty.
+// The head of an answer that begins a tunnel: without framing; for an upgrade the protocol is
+// named, for CONNECT `upgrade` is empty.
 Bytes write_tunnel_head(const http::Response& response, std::string_view upgrade);
 // Asks for request.upgrade where it has one.
 Bytes write_request_head(const http::Request& request, const Framing& framing);

@@ -107,22 +107,22 @@ class ClientConnection final : public http::ClientConnection, private net::Strea
   http::ClientConnectionHandler& owner_;
   nghttp2_session* session_ = nullptr;
 
-  bool closed_ = false;         // the owner is told, or about to be
-  bool close_due_ = false;      // close() was called
-  bool going_away_ = false;     // no new streams
+  bool closed_ = false;      // the owner is told, or about to be
+  bool close_due_ = false;   // close() was called
+  bool going_away_ = false;  // no new streams
   bool settings_seen_ = false;
-  bool errors_sent_ = false;    // nghttp2 ended the session with an error
+  bool errors_sent_ = false;  // nghttp2 ended the session with an error
   bool ping_out_ = false;
-  bool doubtful_ = false;       // no new streams until the peer shows that it lives
-  bool available_due_ = false;  // the owner is to be told
+  bool doubtful_ = false;        // no new streams until the peer shows that it lives
+  bool available_due_ = false;   // the owner is to be told
   uint32_t peer_streams_ = 100;  // that it allows at a time; before its SETTINGS (RFC 9113 6.5.2)
   uint32_t open_count_ = 0;
   uint64_t requests_ = 0;
-  uint64_t written_ = 0;      // bytes given to the transport
-  uint64_t taken_ = 0;        // of them, by the kernel: when the connection ended
-  int32_t goaway_last_ = 0;   // with going_away_ by the peer: the last stream it took
+  uint64_t written_ = 0;     // bytes given to the transport
+  uint64_t taken_ = 0;       // of them, by the kernel: when the connection ended
+  int32_t goaway_last_ = 0;  // with going_away_ by the peer: the last stream it took
   int32_t highest_id_ = 0;
-  Nanos last_life_ = 0;       // when something came
+  Nanos last_life_ = 0;  // when something came
   http::Abort failure_ = http::Abort::none;
   std::string_view failure_detail_;
   std::string_view end_reason_;

@@ -9,9 +9,7 @@ size_t HpackStrings::pass(Bytes part) {
   while (i < part.size()) {
     const uint8_t byte = part[i];
     switch (at_) {
-      case At::field:
-        begin_field(byte);
-        break;
+      case At::field: begin_field(byte); break;
       case At::index:  // RFC 7541 5.1: the last byte of an integer has no high bit
         if ((byte & 0x80) == 0) at_ = literal_ ? At::value_length : At::field;
         break;

@@ -16,10 +16,8 @@ bool is_connection_specific(Name id) {
     case Name::transfer_encoding:
     case Name::upgrade:
     case Name::te:
-    case Name::http2_settings:
-      return true;
-    default:
-      return false;
+    case Name::http2_settings: return true;
+    default: return false;
   }
 }
 

@@ -39,11 +39,11 @@ void ResponseReader::field(http::Response& response, std::string_view name, std:
   if (++fields_ > max_fields_) return refuse("the answer has too many fields");
   const http::Name id = http::known_name(name);
   http::Fields& fields = trailers_ ? response.trailers : response.fields;
-  fields.push({.name = id == http::Name::other ? response.arena->copy(name)
-                                               : http::canonical_name(id),
-               .value = response.arena->copy(value),
-               .id = id,
-               .sensitive = sensitive});
+  fields.push(
+      {.name = id == http::Name::other ? response.arena->copy(name) : http::canonical_name(id),
+       .value = response.arena->copy(value),
+       .id = id,
+       .sensitive = sensitive});
 }
 
 // nghttp2 has checked that content-length is a number and comes once, and resets the stream when

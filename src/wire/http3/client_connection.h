@@ -107,8 +107,8 @@ class ClientConnection final : public http::ClientConnection,
   uint64_t goaway_ = UINT64_MAX;  // streams from here on are not processed
   uint64_t packets_at_probe_ = 0;
   bool going_away_ = false;
-  bool doubtful_ = false;      // no new streams until the peer shows that it lives
-  bool was_full_ = false;      // on_available() is owed when there is room
+  bool doubtful_ = false;  // no new streams until the peer shows that it lives
+  bool was_full_ = false;  // on_available() is owed when there is room
   bool kept_alive_ = false;
   std::string_view end_reason_;
   net::Timer probe_timer_;

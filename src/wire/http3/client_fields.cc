@@ -69,11 +69,8 @@ bool ResponseHeadReader::finish() {
       case http::Name::keep_alive:
       case http::Name::proxy_connection:
       case http::Name::transfer_encoding:
-      case http::Name::upgrade:
-        good = refuse("a field of the connection");
-        return;
-      default:
-        return;
+      case http::Name::upgrade: good = refuse("a field of the connection"); return;
+      default: return;
     }
   });
   return good;

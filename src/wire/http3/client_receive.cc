@@ -46,8 +46,7 @@ bool ClientStream::step() {
       if (!input_.empty()) return true;
       if (input_ended_) take_end();
       return false;
-    case FrameReader::Event::begin:
-      return begin_frame();
+    case FrameReader::Event::begin: return begin_frame();
     case FrameReader::Event::payload:
       if (data) return take_body({s.chunk, frames_.payload().data(), frames_.payload().size()});
       return frames_.type() != frame::kHeaders ||
@@ -89,13 +88,11 @@ bool ClientStream::begin_frame() {
 }
 
 bool ClientStream::decode(Bytes piece, bool last) {
-  const auto status =
-      section_->decode(c_.decoder(), piece, last, [this](const DecodedField& f) {
-        return head_ ? head_->add(f) : trailers_->add(f);
-      });
+  const auto status = section_->decode(c_.decoder(), piece, last, [this](const DecodedField& f) {
+    return head_ ? head_->add(f) : trailers_->add(f);
+  });
   switch (status) {
-    case FieldSection::Status::more:
-      return true;
+    case FieldSection::Status::more: return true;
     case FieldSection::Status::done:
       section_.reset();
       if (head_) return head_done();

@@ -159,8 +159,8 @@ void ClientStream::tell_failure() {
   http::ClientStreamHandler& handler = *std::exchange(handler_, nullptr);
   // A kept connection that died before a byte of an answer, or one that took no byte of the
   // request: nothing was processed that an idempotent request could not repeat.
-  const bool lost = abort_ == http::Abort::connection_lost && !answered_ &&
-                    (earlier_ > 0 || !anything_sent());
+  const bool lost =
+      abort_ == http::Abort::connection_lost && !answered_ && (earlier_ > 0 || !anything_sent());
   let_go(abort_ == http::Abort::protocol_error ? ErrorCode::message_error
                                                : ErrorCode::request_cancelled);
   handler.on_response_reset(abort_, refused_ || lost, detail_);

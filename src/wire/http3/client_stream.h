@@ -92,7 +92,7 @@ class ClientStream final : public http::ClientStream,
   const uint64_t earlier_;
   FrameReader frames_;
   Phase phase_ = Phase::head;
-  SliceQueue input_;  // come, and not looked at
+  SliceQueue input_;       // come, and not looked at
   size_t unconsumed_ = 0;  // body bytes given to the handler, no credit yet
   std::optional<FieldSection> section_;
   std::optional<ResponseHeadReader> head_;
@@ -103,13 +103,13 @@ class ClientStream final : public http::ClientStream,
   uint8_t informationals_ = 0;
   http::Abort abort_ = http::Abort::none;  // the handler is to hear of it
   std::string_view detail_;                // static
-  bool refused_ = false;         // surely not processed
-  bool input_ended_ = false;     // FIN came
-  bool answered_ = false;        // something of an answer came
-  bool response_ended_ = false;  // and was told
+  bool refused_ = false;                   // surely not processed
+  bool input_ended_ = false;               // FIN came
+  bool answered_ = false;                  // something of an answer came
+  bool response_ended_ = false;            // and was told
   bool request_ended_ = false;
-  bool discarding_ = false;      // what comes is thrown away
-  bool closed_ = false;          // QUIC has forgotten the stream
+  bool discarding_ = false;  // what comes is thrown away
+  bool closed_ = false;      // QUIC has forgotten the stream
 };
 
 }  // namespace pqedge::http3

@@ -58,7 +58,6 @@ class Connection final : public http::ServerConnection,
   ResponseFields& response_fields() { return response_fields_; }
   void write_encoder_stream(Bytes instructions);
 
-
  private:
   // ---- StreamOwner ----
   quic::Streams& streams() override { return *quic_; }
@@ -101,7 +100,7 @@ class Connection final : public http::ServerConnection,
   IntrusiveList<PeerStream> peer_streams_;             // owned
   IntrusiveList<RequestStream, RequestTag> requests_;  // owned
   IntrusiveList<RequestStream, ReadyTag> ready_;
-  size_t active_ = 0;    // requests whose stream is open
+  size_t active_ = 0;  // requests whose stream is open
   size_t blocked_sections_ = 0;
   uint64_t requests_seen_ = 0;
   int64_t next_request_ = 0;   // one past the highest request stream ID seen

@@ -15,12 +15,9 @@ bool is_left_out(const http::Field& f, bool keep_length) {
     case http::Name::keep_alive:
     case http::Name::proxy_connection:
     case http::Name::transfer_encoding:
-    case http::Name::upgrade:
-      return true;
-    case http::Name::content_length:
-      return !keep_length;
-    default:
-      return false;
+    case http::Name::upgrade: return true;
+    case http::Name::content_length: return !keep_length;
+    default: return false;
   }
 }
 

@@ -22,8 +22,7 @@ class FieldList {
 
  protected:
   void begin() { fields_.clear(); }
-  void add(std::string_view name, std::string_view value,
-           uint8_t flags = NGHTTP3_NV_FLAG_NONE);
+  void add(std::string_view name, std::string_view value, uint8_t flags = NGHTTP3_NV_FLAG_NONE);
   // Once a section. `keep_length`: also content-length, else it is left out.
   void add_fields(const http::Fields& fields, bool keep_length);
   void add_length(uint64_t length);

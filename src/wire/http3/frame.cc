@@ -58,8 +58,7 @@ FrameReader::Event FrameReader::next(Bytes& in) {
       length_ = remaining_ = varint_.value();
       state_ = State::payload;
       return Event::begin;
-    case State::payload:
-      break;
+    case State::payload: break;
   }
   if (remaining_ == 0) {
     state_ = State::type;

@@ -104,7 +104,7 @@ struct LocalSettings {
   uint64_t qpack_blocked_streams = 0;
   uint64_t max_field_section_size = 0;
   bool connect_protocol = false;  // RFC 9220 3
-  uint64_t grease = 0;  // chooses the reserved identifier and its value
+  uint64_t grease = 0;            // chooses the reserved identifier and its value
 };
 inline constexpr size_t kMaxSettingsFrame = 64;
 size_t store_settings(uint8_t* p, const LocalSettings& settings);

@@ -67,12 +67,9 @@ class ListenerImpl final : public Listener, private quic::EndpointHandler {
  private:
   Verdict admit(const net::Address& peer) override {
     switch (acceptor_.admit(peer)) {
-      case Acceptor::Verdict::accept:
-        return Verdict::accept;
-      case Acceptor::Verdict::retry:
-        return Verdict::retry;
-      case Acceptor::Verdict::drop:
-        break;
+      case Acceptor::Verdict::accept: return Verdict::accept;
+      case Acceptor::Verdict::retry: return Verdict::retry;
+      case Acceptor::Verdict::drop: break;
     }
     return Verdict::drop;
   }

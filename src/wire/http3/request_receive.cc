@@ -30,9 +30,7 @@ void RequestStream::process(Bytes in) {
   bool going = true;
   while (going && !discarding_ && !blocked()) {
     switch (frames_.next(in)) {
-      case FrameReader::Event::more:
-        going = false;
-        break;
+      case FrameReader::Event::more: going = false; break;
       case FrameReader::Event::begin:
         if (!begin_frame()) return;
         break;
@@ -87,12 +85,9 @@ bool RequestStream::begin_frame() {
 
 bool RequestStream::take_payload(Bytes piece) {
   switch (frames_.type()) {
-    case frame::kData:
-      return take_body(piece);
-    case frame::kHeaders:
-      return decode(piece, frames_.remaining() == 0);
-    default:
-      return true;  // unknown: skipped
+    case frame::kData: return take_body(piece);
+    case frame::kHeaders: return decode(piece, frames_.remaining() == 0);
+    default: return true;  // unknown: skipped
   }
 }
 
@@ -109,10 +104,8 @@ bool RequestStream::decode_with(Reader& reader, Bytes& piece, bool last) {
   const auto status = section_->decode(c_.decoder(), piece, last,
                                        [&](const DecodedField& f) { return reader.add(f); });
   switch (status) {
-    case FieldSection::Status::more:
-      return true;
-    case FieldSection::Status::done:
-      return section_done();
+    case FieldSection::Status::more: return true;
+    case FieldSection::Status::done: return section_done();
     case FieldSection::Status::blocked:
       wait_for_inserts_ = section_->required_insert_count();
       hold(piece, held_section_);

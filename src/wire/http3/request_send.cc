@@ -7,20 +7,15 @@ namespace {
 
 ErrorCode code_of(http::Abort why) {
   switch (why) {
-    case http::Abort::protocol_error:
-      return ErrorCode::message_error;
-    case http::Abort::refused:
-      return ErrorCode::request_rejected;
+    case http::Abort::protocol_error: return ErrorCode::message_error;
+    case http::Abort::refused: return ErrorCode::request_rejected;
     case http::Abort::too_large:
-    case http::Abort::flood:
-      return ErrorCode::excessive_load;
-    case http::Abort::internal_error:
-      return ErrorCode::internal_error;
+    case http::Abort::flood: return ErrorCode::excessive_load;
+    case http::Abort::internal_error: return ErrorCode::internal_error;
     case http::Abort::none:
     case http::Abort::cancelled:
     case http::Abort::connection_lost:
-    case http::Abort::timed_out:
-      break;
+    case http::Abort::timed_out: break;
   }
   return ErrorCode::request_cancelled;
 }

@@ -29,17 +29,10 @@ void PeerStream::on_data(Bytes bytes, bool end) {
 
 bool PeerStream::begin() {
   switch (type_.value()) {
-    case stream_type::kControl:
-      kind_ = PeerStreamKind::control;
-      break;
-    case stream_type::kQpackEncoder:
-      kind_ = PeerStreamKind::qpack_encoder;
-      break;
-    case stream_type::kQpackDecoder:
-      kind_ = PeerStreamKind::qpack_decoder;
-      break;
-    case stream_type::kPush:
-      return c_.on_push_stream();
+    case stream_type::kControl: kind_ = PeerStreamKind::control; break;
+    case stream_type::kQpackEncoder: kind_ = PeerStreamKind::qpack_encoder; break;
+    case stream_type::kQpackDecoder: kind_ = PeerStreamKind::qpack_decoder; break;
+    case stream_type::kPush: return c_.on_push_stream();
     default:  // unknown and reserved types are not an error (RFC 9114 6.2)
       c_.streams().stop_reading(*this, static_cast<uint64_t>(ErrorCode::stream_creation_error));
       return c_.charge(Nuisance::unknown_stream);
@@ -52,14 +45,10 @@ bool PeerStream::begin() {
 
 bool PeerStream::process(Bytes in) {
   switch (kind_) {
-    case PeerStreamKind::control:
-      return process_control(in);
-    case PeerStreamKind::qpack_encoder:
-      return c_.on_encoder_stream(in);
-    case PeerStreamKind::qpack_decoder:
-      return c_.on_decoder_stream(in);
-    case PeerStreamKind::unknown:
-      break;
+    case PeerStreamKind::control: return process_control(in);
+    case PeerStreamKind::qpack_encoder: return c_.on_encoder_stream(in);
+    case PeerStreamKind::qpack_decoder: return c_.on_decoder_stream(in);
+    case PeerStreamKind::unknown: break;
   }
   return true;
 }
@@ -67,8 +56,7 @@ bool PeerStream::process(Bytes in) {
 bool PeerStream::process_control(Bytes in) {
   for (;;) {
     switch (frames_.next(in)) {
-      case FrameReader::Event::more:
-        return true;
+      case FrameReader::Event::more: return true;
       case FrameReader::Event::begin:
         if (!begin_frame()) return false;
         break;
@@ -99,8 +87,7 @@ bool PeerStream::begin_frame() {
       break;
     case frame::kGoaway:
     case frame::kMaxPushId:
-    case frame::kPriorityUpdate:
-      break;
+    case frame::kPriorityUpdate: break;
     case frame::kCancelPush:  // nothing was ever promised
     case frame::kPriorityUpdatePush:
       return c_.fail(ErrorCode::id_error, "a frame names a push that was not promised");
@@ -145,8 +132,7 @@ bool PeerStream::end_frame() {
       }
       return c_.on_priority_update(id, as_text(payload));
     }
-    default:
-      return true;
+    default: return true;
   }
 }
 

@@ -17,7 +17,8 @@ class PeerStream;
 
 enum class PeerStreamKind : uint8_t { unknown, control, qpack_encoder, qpack_decoder };
 
-// The connection, of a server or a client, as these streams see it. What returns false has ended it.
+// The connection, of a server or a client, as these streams see it. What returns false has ended
+// it.
 class StreamOwner {
  public:
   virtual quic::Streams& streams() = 0;

@@ -16,8 +16,8 @@
 
 namespace pqedge::proxy_protocol {
 
-inline constexpr size_t kMaxVersion1 = 107;         // with its CRLF (2.1)
-inline constexpr size_t kMaxVersion2 = 16 + 4096;   // ours: the format would allow 64 KiB
+inline constexpr size_t kMaxVersion1 = 107;        // with its CRLF (2.1)
+inline constexpr size_t kMaxVersion2 = 16 + 4096;  // ours: the format would allow 64 KiB
 
 // What a PP2_TYPE_SSL value says of the client's TLS (2.2.5).
 struct Tls {
@@ -26,18 +26,18 @@ struct Tls {
   std::string version;              // "TLSv1.3"
   std::string cipher;
   std::string common_name;
-  std::string group;                // "X25519MLKEM768"
+  std::string group;  // "X25519MLKEM768"
 };
 
 struct Header {
   uint8_t version = 2;
-  bool is_local = false;            // the balancer's own (a health check): its own address holds
+  bool is_local = false;  // the balancer's own (a health check): its own address holds
   bool is_datagram = false;
-  net::Address source;              // empty: unknown, the connection's own address holds
+  net::Address source;  // empty: unknown, the connection's own address holds
   net::Address destination;
   std::string alpn;
-  std::string authority;            // the SNI the client asked for
-  std::string unique_id;            // at most 128 bytes
+  std::string authority;  // the SNI the client asked for
+  std::string unique_id;  // at most 128 bytes
   std::optional<Tls> tls;
 };
 

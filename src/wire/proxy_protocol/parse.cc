@@ -15,7 +15,8 @@ bool begins_alike(std::string_view bytes, std::string_view whole) {
   return bytes.substr(0, n) == whole.substr(0, n);
 }
 
-// ---- version 1 -----------------------------------------------------------------------------------
+// ---- version 1
+// -----------------------------------------------------------------------------------
 
 // The next word of a line whose words are parted by exactly one space; empty where there is none.
 std::string_view next_word(std::string_view& line) {
@@ -44,7 +45,8 @@ Result<Header> parse_line(std::string_view line) {
   const std::string_view destination = next_word(line);
   const std::string_view source_port = next_word(line);
   const std::string_view destination_port = next_word(line);
-  if (destination_port.empty() || !line.empty()) return fail("PROXY v1: not two addresses and two ports");
+  if (destination_port.empty() || !line.empty())
+    return fail("PROXY v1: not two addresses and two ports");
   const auto from = port_of(source_port);
   const auto to = port_of(destination_port);
   if (!from || !to) return fail("PROXY v1: a port is not a number up to 65535");
@@ -77,7 +79,8 @@ Result<std::optional<Parsed>> parse_version1(std::string_view text) {
   return Parsed{std::move(*header), end + 2};
 }
 
-// ---- version 2 -----------------------------------------------------------------------------------
+// ---- version 2
+// -----------------------------------------------------------------------------------
 
 net::Address inet(const uint8_t* ip, const uint8_t* port) {
   sockaddr_in sa{};

@@ -29,9 +29,8 @@ const ngtcp2_callbacks& Callbacks::table() {
     ngtcp2_callbacks c{};
     c.recv_client_initial = ngtcp2_crypto_recv_client_initial_cb;
     c.recv_crypto_data = [](ngtcp2_conn*, ngtcp2_encryption_level, uint64_t, const uint8_t* data,
-                            size_t size, void* user) {
-      return self(user).tls_.receive({data, size});
-    };
+                            size_t size,
+                            void* user) { return self(user).tls_.receive({data, size}); };
     c.encrypt = ngtcp2_crypto_encrypt_cb;
     c.decrypt = ngtcp2_crypto_decrypt_cb;
     c.hp_mask = ngtcp2_crypto_hp_mask_cb;

@@ -47,8 +47,8 @@ void ClientConnection::write_packets() {
     ngtcp2_path_storage_zero(&path);
     ngtcp2_pkt_info info{};
     size_t segment = 0;
-    const ngtcp2_ssize n = ngtcp2_conn_write_aggregate_pkt2(
-        conn_, &path.path, &info, room.data(), want, &segment, write_packet, 0, now);
+    const ngtcp2_ssize n = ngtcp2_conn_write_aggregate_pkt2(conn_, &path.path, &info, room.data(),
+                                                            want, &segment, write_packet, 0, now);
     if (n < 0) {
       ngtcp2_ccerr close;
       ngtcp2_ccerr_set_liberr(&close, static_cast<int>(n), nullptr, 0);
@@ -71,9 +71,7 @@ bool ClientConnection::send(Bytes packets, size_t segment, uint8_t ecn) {
     case EMSGSIZE:  // longer than the path takes: that is how its length is found out
       return true;
     case EAGAIN:
-    case ENOBUFS:
-      send_again_at_ = loop_.now() + kSendAgain;
-      return false;
+    case ENOBUFS: send_again_at_ = loop_.now() + kSendAgain; return false;
     default:  // what the network said of an earlier one
       refused(code);
       return !closing();
@@ -95,15 +93,9 @@ void ClientConnection::on_timer() {
   if (closing()) return;
   if (ngtcp2_conn_get_expiry(conn_) > loop_.now()) return wake();
   switch (const int status = ngtcp2_conn_handle_expiry(conn_, loop_.now()); status) {
-    case 0:
-      wake();
-      return;
-    case NGTCP2_ERR_IDLE_CLOSE:
-      request_end(Ending::drop, "the connection was idle");
-      return;
-    default:
-      read_failed(status);
-      return;
+    case 0: wake(); return;
+    case NGTCP2_ERR_IDLE_CLOSE: request_end(Ending::drop, "the connection was idle"); return;
+    default: read_failed(status); return;
   }
 }
 
@@ -112,10 +104,8 @@ void ClientConnection::on_timer() {
 void ClientConnection::read_failed(int error) {
   ngtcp2_ccerr close;
   switch (error) {
-    case NGTCP2_ERR_DRAINING:
-      return closed_by_server();
-    case NGTCP2_ERR_CLOSING:
-      return;
+    case NGTCP2_ERR_DRAINING: return closed_by_server();
+    case NGTCP2_ERR_CLOSING: return;
     case NGTCP2_ERR_RECV_VERSION_NEGOTIATION:
       return request_end(Ending::drop, "the server does not speak QUIC version 1");
     case NGTCP2_ERR_DROP_CONN:

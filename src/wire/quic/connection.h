@@ -148,7 +148,7 @@ class Connection final : public ListNode<DirtyTag>,
   bool lacks_start_ = false;
   bool address_validated_ = false;  // by a token, before the handshake
   bool waited_for_client_ = false;  // for the limit of what an address that may be forged gets
-  bool confirm_owed_ = false;  // the application began with early data, and the Finished has come
+  bool confirm_owed_ = false;    // the application began with early data, and the Finished has come
   uint64_t stream_limit_ = 0;    // bidirectional streams of the peer at once
   uint64_t max_streams_ = 0;     // that it may have opened by now, counted from the first
   uint64_t opened_streams_ = 0;  // that it has

@@ -110,9 +110,7 @@ void Connection::on_timer() {
     return;
   }
   switch (const int status = ngtcp2_conn_handle_expiry(conn_, loop().now()); status) {
-    case 0:
-      wake();
-      return;
+    case 0: wake(); return;
     case NGTCP2_ERR_IDLE_CLOSE:
       counters::idle_timeouts.add();
       request_end(Ending::drop, "the connection was idle");
@@ -122,9 +120,7 @@ void Connection::on_timer() {
       crypto::note_handshake_end(crypto::HandshakeEnd::timeout);
       request_end(Ending::drop, "the QUIC handshake took too long");
       return;
-    default:
-      write_failed(status);
-      return;
+    default: write_failed(status); return;
   }
 }
 

@@ -221,17 +221,14 @@ void Endpoint::first_packet(const ReceivedDatagram& datagram) {
   }
   Connection::Initial initial{.header = header, .datagram = datagram};
   switch (check_token(initial)) {
-    case TokenVerdict::invalid:
-      send_refusal(header, datagram, NGTCP2_INVALID_TOKEN);
-      return;
+    case TokenVerdict::invalid: send_refusal(header, datagram, NGTCP2_INVALID_TOKEN); return;
     case TokenVerdict::none:
       if (verdict == EndpointHandler::Verdict::retry || wants_retry()) {
         send_retry(header, datagram);
         return;
       }
       break;
-    case TokenVerdict::valid:
-      break;
+    case TokenVerdict::valid: break;
   }
   if (half_open_ >= kHalfOpenFactor * std::max<size_t>(options_.settings.retry_above, 16)) {
     counters::dropped_half_open.add();

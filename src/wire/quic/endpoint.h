@@ -27,7 +27,8 @@ class EndpointHandler {
   enum class Verdict : uint8_t { accept, retry, drop };
   // The first Initial of an unknown connection came from `peer`; its keys are not derived yet.
   virtual Verdict admit(const net::Address& peer) = 0;
-  // The handshake has completed, or early data has come. Returns the application; null: the connection is closed.
+  // The handshake has completed, or early data has come. Returns the application; null: the
+  // connection is closed.
   virtual ConnectionHandler* on_connection(Connection& connection) = 0;
   // One that began with early data has completed its handshake.
   virtual void on_handshake_confirmed() {}
@@ -142,7 +143,7 @@ class Endpoint final : public net::EventSource {
   RateLimit stateless_rate_;
   size_t half_open_ = 0;
   Nanos retry_until_ = 0;  // asked of newcomers without a token until then, under load
-  size_t ended_ = 0;  // in connections_, closing or draining
+  size_t ended_ = 0;       // in connections_, closing or draining
   DatagramFilter* filter_ = nullptr;
   bool accepting_ = true;
   bool reading_ = false;

@@ -79,8 +79,7 @@ void InitialReader::take_frames(Bytes in) {
     if (!take_varint(in, type)) return break_off("a frame that is cut short");
     switch (type) {
       case kPadding:
-      case kPing:
-        break;
+      case kPing: break;
       case kAck:
       case kAckEcn:
         if (!skip_ack(in, type == kAckEcn)) return break_off("an ACK frame that is cut short");
@@ -88,10 +87,8 @@ void InitialReader::take_frames(Bytes in) {
       case kCrypto:
         if (!take_crypto(in)) return;
         break;
-      case kConnectionClose:
-        return break_off("the client closed the connection");
-      default:
-        return break_off("a frame that Initial packets may not hold");
+      case kConnectionClose: return break_off("the client closed the connection");
+      default: return break_off("a frame that Initial packets may not hold");
     }
   }
   look_at_message();
@@ -105,19 +102,13 @@ bool InitialReader::take_crypto(Bytes& in) {
     return false;
   }
   switch (pieces_.add(offset, in.first(static_cast<size_t>(size)))) {
-    case CryptoPieces::Added::ok:
-      in = in.subspan(static_cast<size_t>(size));
-      return true;
+    case CryptoPieces::Added::ok: in = in.subspan(static_cast<size_t>(size)); return true;
     case CryptoPieces::Added::conflict:
       // Whoever reads them in another order would see another hello.
       break_off("CRYPTO frames that contradict each other");
       return false;
-    case CryptoPieces::Added::beyond:
-      break_off("a hello above 16 KiB");
-      return false;
-    case CryptoPieces::Added::scattered:
-      break_off("a hello in too many pieces");
-      return false;
+    case CryptoPieces::Added::beyond: break_off("a hello above 16 KiB"); return false;
+    case CryptoPieces::Added::scattered: break_off("a hello in too many pieces"); return false;
   }
   return false;
 }

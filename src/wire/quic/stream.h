@@ -30,8 +30,8 @@ struct SendTag;
 struct ProgressTag;
 
 // Base of an application's stream object. The application makes it (ConnectionHandler::make_stream,
-// Streams::open_bidirectional) and owns it; the connection keeps a pointer until on_stream_closed(), or
-// until the connection itself is closed.
+// Streams::open_bidirectional) and owns it; the connection keeps a pointer until
+// on_stream_closed(), or until the connection itself is closed.
 //
 // on_data, on_peer_reset and on_stream_closed come while a datagram is taken apart: the connection
 // may be written to, but no stream object may be destroyed in them except by on_stream_closed its

@@ -126,8 +126,7 @@ ngtcp2_ssize Streams::fill_packet(ngtcp2_path* path, ngtcp2_pkt_info* info, uint
       took(*stream, bytes, (flags & NGTCP2_WRITE_STREAM_FLAG_FIN) != 0 && bytes == offered, now);
     }
     switch (n) {
-      case NGTCP2_ERR_WRITE_MORE:
-        continue;
+      case NGTCP2_ERR_WRITE_MORE: continue;
       case NGTCP2_ERR_STREAM_DATA_BLOCKED:
         stream->blocked_ = true;
         scheduler_.remove(*stream);
@@ -138,8 +137,7 @@ ngtcp2_ssize Streams::fill_packet(ngtcp2_path* path, ngtcp2_pkt_info* info, uint
         stream->queue_.drop_unsent();
         scheduler_.remove(*stream);
         continue;
-      default:
-        return n;
+      default: return n;
     }
   }
 }
@@ -210,8 +208,8 @@ void Streams::set_stream_callbacks(ngtcp2_callbacks& c) {
     ngtcp2_conn_set_stream_user_data(conn, id, self(user).stream_opened(id));
     return 0;
   };
-  c.recv_stream_data = [](ngtcp2_conn* conn, uint32_t flags, int64_t, uint64_t,
-                          const uint8_t* data, size_t size, void* user, void* stream_user) {
+  c.recv_stream_data = [](ngtcp2_conn* conn, uint32_t flags, int64_t, uint64_t, const uint8_t* data,
+                          size_t size, void* user, void* stream_user) {
     Stream* stream = stream_of(stream_user);
     if (stream == nullptr) {  // refused
       ngtcp2_conn_extend_max_offset(conn, size);

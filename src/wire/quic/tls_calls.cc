@@ -128,18 +128,10 @@ bool TlsCallRecorder::replay(TlsCalls& real) const {
   for (const Call& call : calls_) {
     bool done = true;
     switch (call.kind) {
-      case Kind::send:
-        done = real.send(as_bytes(call.bytes));
-        break;
-      case Kind::secret:
-        done = real.secret(call.level, call.writing, as_bytes(call.bytes));
-        break;
-      case Kind::parameters:
-        done = real.peer_parameters(as_bytes(call.bytes));
-        break;
-      case Kind::alert:
-        real.alert(call.code);
-        break;
+      case Kind::send: done = real.send(as_bytes(call.bytes)); break;
+      case Kind::secret: done = real.secret(call.level, call.writing, as_bytes(call.bytes)); break;
+      case Kind::parameters: done = real.peer_parameters(as_bytes(call.bytes)); break;
+      case Kind::alert: real.alert(call.code); break;
     }
     if (!done) return false;
   }

@@ -1,5 +1,5 @@
-// What OpenSSL calls when it has something for QUIC (SSL_set_quic_tls_cbs(3)): by whoever has the SSL,
-// the connection on its worker or a signing thread.
+// What OpenSSL calls when it has something for QUIC (SSL_set_quic_tls_cbs(3)): by whoever has the
+// SSL, the connection on its worker or a signing thread.
 #pragma once
 
 #include <ngtcp2/ngtcp2.h>
@@ -33,8 +33,8 @@ class TlsCalls {
 bool install_tls_calls(SSL* ssl);
 void set_tls_calls(SSL* ssl, TlsCalls* calls);
 
-// CRYPTO bytes of the peer for OpenSSL, which keeps pointers to what it has not released. A block is
-// what one call brought.
+// CRYPTO bytes of the peer for OpenSSL, which keeps pointers to what it has not released. A block
+// is what one call brought.
 class IncomingCrypto {
  public:
   void push(Bytes bytes);

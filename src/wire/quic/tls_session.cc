@@ -22,8 +22,8 @@ Result<void> initialise_tls() {
   return {};
 }
 
-// What is with the signing thread. `session` is for the worker's thread alone; null: it is gone. The
-// SSL goes first: it points to the rest.
+// What is with the signing thread. `session` is for the worker's thread alone; null: it is gone.
+// The SSL goes first: it points to the rest.
 struct TlsSession::Away {
   TlsSession* session;
   std::shared_ptr<std::atomic<bool>> dropped;
@@ -100,12 +100,9 @@ int TlsSession::advance() {
     if (result <= 0) {
       switch (SSL_get_error(ssl, result)) {
         case SSL_ERROR_WANT_READ:
-        case SSL_ERROR_WANT_WRITE:
-          return 0;
-        case SSL_ERROR_WANT_X509_LOOKUP:
-          return pause();
-        default:
-          return failure();
+        case SSL_ERROR_WANT_WRITE: return 0;
+        case SSL_ERROR_WANT_X509_LOOKUP: return pause();
+        default: return failure();
       }
     }
     ngtcp2_conn_tls_handshake_completed(*conn_);
@@ -200,8 +197,8 @@ bool TlsSession::send(Bytes bytes) {
   return false;
 }
 
-// ngtcp2 gives OpenSSL the transport parameters with these keys. They have left already, and OpenSSL
-// takes them no more: another SSL does.
+// ngtcp2 gives OpenSSL the transport parameters with these keys. They have left already, and
+// OpenSSL takes them no more: another SSL does.
 bool TlsSession::late_handshake_secret(Bytes secret) {
   ngtcp2_crypto_ctx suite;
   if (ngtcp2_crypto_ctx_tls(&suite, context_) == nullptr) return false;
@@ -209,9 +206,9 @@ bool TlsSession::late_handshake_secret(Bytes secret) {
   const crypto::SslPtr stand_in(SSL_new(contexts_->quic()));
   if (stand_in == nullptr || !install_tls_calls(stand_in.get())) return false;
   ngtcp2_crypto_ossl_ctx_set_ssl(context_, stand_in.get());
-  const int status = ngtcp2_crypto_derive_and_install_tx_key(
-      *conn_, nullptr, nullptr, nullptr, NGTCP2_ENCRYPTION_LEVEL_HANDSHAKE, secret.data(),
-      secret.size());
+  const int status = ngtcp2_crypto_derive_and_install_tx_key(*conn_, nullptr, nullptr, nullptr,
+                                                             NGTCP2_ENCRYPTION_LEVEL_HANDSHAKE,
+                                                             secret.data(), secret.size());
   ngtcp2_crypto_ossl_ctx_set_ssl(context_, ssl_.get());
   write_level_ = NGTCP2_ENCRYPTION_LEVEL_HANDSHAKE;
   return status == 0;

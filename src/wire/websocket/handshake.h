@@ -1,5 +1,6 @@
 // The opening handshake of WebSocket (RFC 6455 4) as far as a proxy has a part in it: where a
-// client of HTTP/2 or 3 shows no key (RFC 8441 5), we make one and check what the backend makes of it.
+// client of HTTP/2 or 3 shows no key (RFC 8441 5), we make one and check what the backend makes of
+// it.
 #pragma once
 
 #include <string>

@@ -47,8 +47,9 @@ TEST(Orders, OthersAreRefused) {
                            "{\"server\":{\"a\":{}}}", "{\"server\":\"a\",\"weight\":1}"}) {
     EXPECT_EQ(refusal(Method::post, "/backends/app/drain", body), 400) << body;
   }
-  for (const char* body : {"{\"server\":\"a\"}", "{\"server\":\"a\",\"weight\":-1}",
-                           "{\"server\":\"a\",\"weight\":1001}", "{\"server\":\"a\",\"weight\":\"1\"}"}) {
+  for (const char* body :
+       {"{\"server\":\"a\"}", "{\"server\":\"a\",\"weight\":-1}",
+        "{\"server\":\"a\",\"weight\":1001}", "{\"server\":\"a\",\"weight\":\"1\"}"}) {
     EXPECT_EQ(refusal(Method::post, "/backends/app/weight", body), 400) << body;
   }
   EXPECT_EQ(refusal(Method::post, "/backends/app/add", "\"a.test:80\""), 400);

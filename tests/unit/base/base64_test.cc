@@ -7,9 +7,13 @@ namespace {
 
 // The test vectors of RFC 4648 10.
 TEST(Base64, HasTheVectorsOfTheRfc) {
-  constexpr std::pair<std::string_view, std::string_view> kVectors[] = {
-      {"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},        {"foo", "Zm9v"},
-      {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+  constexpr std::pair<std::string_view, std::string_view> kVectors[] = {{"", ""},
+                                                                        {"f", "Zg=="},
+                                                                        {"fo", "Zm8="},
+                                                                        {"foo", "Zm9v"},
+                                                                        {"foob", "Zm9vYg=="},
+                                                                        {"fooba", "Zm9vYmE="},
+                                                                        {"foobar", "Zm9vYmFy"}};
   for (const auto& [bytes, text] : kVectors) {
     EXPECT_EQ(base64(bytes), text);
     EXPECT_EQ(from_base64(text), bytes);
@@ -33,8 +37,8 @@ TEST(Base64, HasTwoAlphabets) {
 }
 
 TEST(Base64, TakesNothingElse) {
-  for (const std::string_view text : {"Z", "Zg", "Zg=", "Zm9v\n", "Zm9v Zg", "=", "====", "Z===",
-                                      "Zg==Zg=="}) {
+  for (const std::string_view text :
+       {"Z", "Zg", "Zg=", "Zm9v\n", "Zm9v Zg", "=", "====", "Z===", "Zg==Zg=="}) {
     EXPECT_FALSE(from_base64(text)) << text;
   }
   for (const std::string_view text : {"Z", "Zg==", "Zm9v\n", "Zm9v.Zg"}) {

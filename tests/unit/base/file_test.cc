@@ -33,7 +33,7 @@ class FileTest : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   mode_t mode() const {
-    struct stat info {};
+    struct stat info{};
     ::stat(file_.c_str(), &info);
     return info.st_mode & 0777;
   }

@@ -65,9 +65,11 @@ TEST(ConfigAcme, WhatIsWrongIsSaidWithItsPlace) {
            {terms + "[acme.dns]\nhook = [\"/x\"]", "acme.dns: has no effect without"},
            {terms + "challenge = \"dns-01\"\n[acme.dns]\nhook = [\"x\"]", "is not an absolute"},
            {terms + "challenge = \"dns-01\"\n[acme.dns]\nserver = \"192.0.2.1:53\"\n"
-                    "zones = [\"example.org\"]", "is in none of acme.dns.zones"},
+                    "zones = [\"example.org\"]",
+            "is in none of acme.dns.zones"},
            {terms + "challenge = \"dns-01\"\n[acme.dns]\nserver = \"192.0.2.1:53\"\n"
-                    "zones = [\"example.com\"]\ntsig_key = \"k\"", "acme.dns.tsig_key"},
+                    "zones = [\"example.com\"]\ntsig_key = \"k\"",
+            "acme.dns.tsig_key"},
            {terms + "renew_percent_left = 99", "acme.renew_percent_left"},
            {terms + "retry_min = \"1h\"\nretry_max = \"1m\"", "acme.retry_max"},
            {terms + "email = \"nobody\"", "acme.email"},
@@ -84,17 +86,19 @@ TEST(ConfigAcme, WhatIsWrongIsSaidWithItsPlace) {
   expect_refused(with("names = [\"a.test\", \"a.test\"]", terms), "is there twice");
   expect_refused(with("names = []", terms), "certificate[0].names");
   expect_refused(with("names = [\"a.test\"]\nchain = \"x.pem\"", terms), "cannot be given beside");
-  expect_refused(with("names = [\"a.test\"]\n[[certificate]]\nacme = true\nnames = [\"a.test\"]", terms),
-                 "are those of another certificate");
+  expect_refused(
+      with("names = [\"a.test\"]\n[[certificate]]\nacme = true\nnames = [\"a.test\"]", terms),
+      "are those of another certificate");
   expect_refused(std::string(kHead) + "[[certificate]]\nacme = true\nnames = [\"a.test\"]\n",
                  "needs a section [acme]");
-  expect_refused(std::string(kHead) + "[[certificate]]\nchain = \"c\"\nkey = \"k\"\nnames = [\"a\"]\n",
-                 "certificate[0].names: has no effect without acme = true");
+  expect_refused(
+      std::string(kHead) + "[[certificate]]\nchain = \"c\"\nkey = \"k\"\nnames = [\"a\"]\n",
+      "certificate[0].names: has no effect without acme = true");
 }
 
 TEST(ConfigAcme, AnotherCaMayTakeMlDsa) {
-  const auto c = read(with(kName, std::string(kTerms) +
-                                      "key_type = \"ml-dsa-65\"\ndirectory = \"https://ca.test/d\""));
+  const auto c = read(with(
+      kName, std::string(kTerms) + "key_type = \"ml-dsa-65\"\ndirectory = \"https://ca.test/d\""));
   ASSERT_TRUE(c) << c.error().message;
   EXPECT_EQ(c->edge.acme.key_type, acme::KeyType::ml_dsa_65);
 }

@@ -13,8 +13,7 @@ std::string text_of(const ErrorPages& pages, std::string_view route, uint16_t st
                     bool from_backend = false) {
   const ErrorPage* page = pages.find(route, status, from_backend);
   Arena arena;
-  return page == nullptr ? "none"
-                         : std::string(page->fill({status, "Reason", "id-1"}, arena));
+  return page == nullptr ? "none" : std::string(page->fill({status, "Reason", "id-1"}, arena));
 }
 
 TEST(ErrorPages, TheMostSpecificOneIsTaken) {
@@ -46,9 +45,9 @@ TEST(ErrorPages, BackendsAnswersAreReplacedOnlyWhereItSaysSo) {
 }
 
 TEST(ErrorPages, VariablesAreFilledInAndScriptsAreLeftAlone) {
-  const auto pages = ErrorPages::load(
-      {{.statuses = {{404, 404}},
-        .body = "${status} ${reason} ${request_id} ${name} $status ${status}"}});
+  const auto pages =
+      ErrorPages::load({{.statuses = {{404, 404}},
+                         .body = "${status} ${reason} ${request_id} ${name} $status ${status}"}});
   ASSERT_TRUE(pages.has_value());
   EXPECT_EQ(text_of(*pages, "r", 404), "404 Reason id-1 ${name} $status 404");
 }

@@ -64,9 +64,9 @@ TEST(CertificateChoice, AChainThatTheClientCanVerifyComesFirst) {
 }
 
 TEST(CertificateChoice, AWildcardHelpsWhereTheExactNameCannot) {
-  const auto store = CertificateStore::make(
-      {certificate("ML-DSA-65", "www.a.test"), certificate("P-256", "*.a.test"),
-       certificate("RSA", "other.test")});
+  const auto store =
+      CertificateStore::make({certificate("ML-DSA-65", "www.a.test"),
+                              certificate("P-256", "*.a.test"), certificate("RSA", "other.test")});
   EXPECT_EQ(chosen(*store, {"mldsa65", "ecdsa_secp256r1_sha256"}, "www.a.test"), "ML-DSA-65");
   EXPECT_EQ(chosen(*store, {"ecdsa_secp256r1_sha256"}, "www.a.test"), "P-256");
   EXPECT_EQ(chosen(*store, {"rsa_pss_rsae_sha256"}, "www.a.test"), "ML-DSA-65");
@@ -127,9 +127,9 @@ TEST(SignatureSchemes, OfKeys) {
   EXPECT_EQ(schemes("ED448"), set({"ed448"}));
   EXPECT_EQ(schemes("ML-DSA-44"), set({"mldsa44"}));
   EXPECT_EQ(schemes("ML-DSA-87"), set({"mldsa87"}));
-  EXPECT_EQ(schemes("RSA"), set({"rsa_pss_rsae_sha256", "rsa_pss_rsae_sha384",
-                                 "rsa_pss_rsae_sha512", "rsa_pkcs1_sha256", "rsa_pkcs1_sha384",
-                                 "rsa_pkcs1_sha512"}));
+  EXPECT_EQ(schemes("RSA"),
+            set({"rsa_pss_rsae_sha256", "rsa_pss_rsae_sha384", "rsa_pss_rsae_sha512",
+                 "rsa_pkcs1_sha256", "rsa_pkcs1_sha384", "rsa_pkcs1_sha512"}));
 }
 
 TEST(SignatureSchemes, OfSignatures) {
@@ -169,10 +169,9 @@ TEST(CertificateChoice, Tls12GetsWhatItsSuitesAndGroupsAllow) {
   };
   EXPECT_EQ(served({.server_name = "a.test", .max_version = TLS1_2_VERSION}), "P-384");
   // P-384 is not among its groups (RFC 8422 5.3).
-  EXPECT_EQ(served({.groups = "X25519:P-256",
-                    .server_name = "a.test",
-                    .max_version = TLS1_2_VERSION}),
-            "RSA");
+  EXPECT_EQ(
+      served({.groups = "X25519:P-256", .server_name = "a.test", .max_version = TLS1_2_VERSION}),
+      "RSA");
   EXPECT_EQ(served({.server_name = "a.test",
                     .max_version = TLS1_2_VERSION,
                     .signature_algorithms = "rsa_pss_rsae_sha256"}),

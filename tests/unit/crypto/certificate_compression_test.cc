@@ -28,11 +28,8 @@ std::string unpacked(CertificateEncoding encoding, const std::string& bytes, siz
       got = n;
       break;
     }
-    case CertificateEncoding::brotli:
-      return "no decoder";
-    case CertificateEncoding::zstd:
-      got = ZSTD_decompress(to, size, from, bytes.size());
-      break;
+    case CertificateEncoding::brotli: return "no decoder";
+    case CertificateEncoding::zstd: got = ZSTD_decompress(to, size, from, bytes.size()); break;
   }
   return got == size ? out : "wrong size";
 }
@@ -54,8 +51,7 @@ void on_message(int sent, int, int type, const void* data, size_t size, SSL*, vo
 CertificateRef dressed(const std::string& response, std::string_view timestamps) {
   const Identity authority = make_identity({.common_name = "authority", .is_ca = true});
   const Identity leaf = make_identity({.dns = {"example.test"}, .issuer = &authority});
-  auto certificate =
-      parse_certificate({leaf.chain_pem, leaf.key_pem, "chain", "key"}).value();
+  auto certificate = parse_certificate({leaf.chain_pem, leaf.key_pem, "chain", "key"}).value();
   certificate.ocsp_response = response;
   certificate.ocsp_next_update = response.empty() ? 0 : std::time(nullptr) + 60;
   certificate.signed_timestamps = timestamps;
@@ -125,9 +121,8 @@ TEST(CertificateMessage, ItsFormsUnpackToIt) {
   const CertificateRef c = dressed(std::string(400, 'r'), kTimestamps);
   for (const auto encoding :
        {CertificateEncoding::zlib, CertificateEncoding::brotli, CertificateEncoding::zstd}) {
-    for (const MessageParts parts :
-         {MessageParts{}, MessageParts{true, false}, MessageParts{false, true},
-          MessageParts{true, true}}) {
+    for (const MessageParts parts : {MessageParts{}, MessageParts{true, false},
+                                     MessageParts{false, true}, MessageParts{true, true}}) {
       const auto& message = c->compressed->get(*c, encoding, parts);
       const std::string plain = certificate_message(*c, parts);
       ASSERT_EQ(message.plain_size, plain.size());
@@ -143,7 +138,8 @@ TEST(CertificateMessage, ItsFormsUnpackToIt) {
 TEST(CertificateCompression, TheBestThatTheClientTakes) {
   const CertificateRef c = dressed({}, {});
   const auto algorithm = [&](std::vector<std::string> ours, std::vector<int> theirs) {
-    const Seen seen = handshake(c, settings_with(std::move(ours)), {.encodings = std::move(theirs)});
+    const Seen seen =
+        handshake(c, settings_with(std::move(ours)), {.encodings = std::move(theirs)});
     EXPECT_NE(seen.compressed.empty(), seen.certificate.empty());
     if (seen.compressed.empty()) return 0;
     return int{load_be16(reinterpret_cast<const uint8_t*>(&seen.compressed[4]))};
@@ -183,8 +179,8 @@ TEST(CertificateCompression, OnlyWhereItIsSmaller) {
 }
 
 TEST(CertificateCompression, NoneInTls12) {
-  const Seen seen = handshake(dressed({}, {}), settings_with({"zlib", "zstd"}),
-                              {.max_version = TLS1_2_VERSION});
+  const Seen seen =
+      handshake(dressed({}, {}), settings_with({"zlib", "zstd"}), {.max_version = TLS1_2_VERSION});
   EXPECT_TRUE(seen.compressed.empty());
   EXPECT_FALSE(seen.certificate.empty());
 }

@@ -215,18 +215,12 @@ std::string ja4_version(const ClientHello& hello) {
   }
   if (best == 0) best = hello.legacy_version;
   switch (best) {
-    case 0x0304:
-      return "13";
-    case 0x0303:
-      return "12";
-    case 0x0302:
-      return "11";
-    case 0x0301:
-      return "10";
-    case 0x0300:
-      return "s3";
-    default:
-      return "00";
+    case 0x0304: return "13";
+    case 0x0303: return "12";
+    case 0x0302: return "11";
+    case 0x0301: return "10";
+    case 0x0300: return "s3";
+    default: return "00";
   }
 }
 

@@ -65,8 +65,8 @@ TEST(EchConfig, WrongFilesAreExplained) {
   EXPECT_NE(text(std::string(kPrivate)).find("no block \"ECHCONFIG\""), std::string::npos);
   const auto other = make_ech_key("cover.example", 0);
   ASSERT_TRUE(other.has_value());
-  const std::string mixed = other->substr(0, other->find("-----BEGIN ECHCONFIG")) +
-                            std::string(kConfig);
+  const std::string mixed =
+      other->substr(0, other->find("-----BEGIN ECHCONFIG")) + std::string(kConfig);
   EXPECT_NE(text(mixed).find("not that of the ECHConfig"), std::string::npos) << text(mixed);
 }
 
@@ -83,8 +83,7 @@ TEST(EchConfig, OtherVersionsArePassedOver) {
   const auto file = parse_ech_key_file(both());
   EchConfig later;
   later.encoded = std::string("\xfe\x0e\x00\x03xyz", 7);
-  const auto read = parse_ech_config_list(
-      as_bytes(ech_config_list({later, file->configs[0]})));
+  const auto read = parse_ech_config_list(as_bytes(ech_config_list({later, file->configs[0]})));
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read->size(), 1u);
   EXPECT_FALSE(parse_ech_config_list(as_bytes(ech_config_list({later}))));
@@ -100,8 +99,7 @@ TEST(EchConfig, PublicNames) {
 
 TEST(EchConfig, ZoneLines) {
   HttpsRecord record{.host = "www.example.com", .list = "abc"};
-  EXPECT_EQ(zone_line(record),
-            "www.example.com. 3600 IN HTTPS 1 . alpn=\"h3,h2\" ech=\"YWJj\"");
+  EXPECT_EQ(zone_line(record), "www.example.com. 3600 IN HTTPS 1 . alpn=\"h3,h2\" ech=\"YWJj\"");
   record = {.host = "www.example.com.", .port = 8443, .ttl = 60, .alpn = {}, .list = "abc"};
   EXPECT_EQ(zone_line(record),
             "_8443._https.www.example.com. 60 IN HTTPS 1 www.example.com. ech=\"YWJj\"");

@@ -111,9 +111,9 @@ TEST(Policy, Cnsa2RestrictsSignatures) {
   for (const char* weak : {"sha256", "ed25519", "mldsa44", "mldsa65", "secp256r1"}) {
     EXPECT_EQ(schemes.find(weak), std::string::npos) << weak;
   }
-  EXPECT_EQ(policy_lists({.groups = {"cnsa2"}, .signature_algorithms = {"mldsa87"}})
-                .signature_algorithms,
-            "mldsa87");
+  EXPECT_EQ(
+      policy_lists({.groups = {"cnsa2"}, .signature_algorithms = {"mldsa87"}}).signature_algorithms,
+      "mldsa87");
   EXPECT_EQ(policy_lists({.groups = {"hybrid-required"}}).signature_algorithms, "");
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 using testing::make_identity;
 
-HostPolicySettings host_policy(std::vector<std::string> hosts, std::vector<std::string> groups = {
-                                                                   "hybrid-required"}) {
+HostPolicySettings host_policy(std::vector<std::string> hosts,
+                               std::vector<std::string> groups = {"hybrid-required"}) {
   HostPolicySettings s;
   s.name = "p";
   s.hosts = std::move(hosts);
@@ -118,8 +118,8 @@ TEST(PolicySet, RevocationListsMakeAnotherPolicy) {
 }
 
 TEST(ClientCertificate, TextsCanStandInAField) {
-  const auto mallory = make_identity(
-      {.dns = {"A.test", "b.test"}, .common_name = "m, CN=admin\r\nX: y "});
+  const auto mallory =
+      make_identity({.dns = {"A.test", "b.test"}, .common_name = "m, CN=admin\r\nX: y "});
   const auto seen = describe_certificate(mallory.certificate.get());
   EXPECT_EQ(seen->sans, "DNS:a.test, DNS:b.test");
   EXPECT_EQ(seen->subject, "CN=m\\, CN=admin\\0D\\0AX: y\\20");

@@ -12,7 +12,8 @@ namespace pqedge::crypto::testing {
 namespace {
 
 KeyPtr make_key(const std::string& type) {
-  if (type == "P-256" || type == "P-384" || type == "P-521") return KeyPtr(EVP_EC_gen(type.c_str()));
+  if (type == "P-256" || type == "P-384" || type == "P-521")
+    return KeyPtr(EVP_EC_gen(type.c_str()));
   if (type == "RSA") return KeyPtr(EVP_RSA_gen(2048));
   if (type == "RSA-1024") return KeyPtr(EVP_RSA_gen(1024));
   return KeyPtr(EVP_PKEY_Q_keygen(nullptr, nullptr, type.c_str()));

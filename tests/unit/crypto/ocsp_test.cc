@@ -32,10 +32,11 @@ class Ocsp : public ::testing::Test {
  protected:
   Ocsp()
       : authority_(make_identity({.common_name = "authority", .is_ca = true})),
-        leaf_(make_identity({.dns = {"example.test"},
-                             .issuer = &authority_,
-                             .extensions = {{NID_info_access, std::string("OCSP;URI:") + kResponder},
-                                            {NID_tlsfeature, "status_request"}}})),
+        leaf_(
+            make_identity({.dns = {"example.test"},
+                           .issuer = &authority_,
+                           .extensions = {{NID_info_access, std::string("OCSP;URI:") + kResponder},
+                                          {NID_tlsfeature, "status_request"}}})),
         now_(std::time(nullptr)) {}
 
   X509* leaf() const { return leaf_.certificate.get(); }
@@ -59,8 +60,7 @@ class Ocsp : public ::testing::Test {
       ADD_FAILURE() << take_openssl_error();
     }
     const bool good = o.outer_status == OCSP_RESPONSE_STATUS_SUCCESSFUL;
-    const ResponsePtr response(
-        OCSP_response_create(o.outer_status, good ? basic.get() : nullptr));
+    const ResponsePtr response(OCSP_response_create(o.outer_status, good ? basic.get() : nullptr));
     unsigned char* der = nullptr;
     const int size = i2d_OCSP_RESPONSE(response.get(), &der);
     std::string out(reinterpret_cast<const char*>(der), static_cast<size_t>(size));
@@ -93,9 +93,10 @@ TEST_F(Ocsp, OnlyHttpRespondersCount) {
   const Identity other = make_identity(
       {.dns = {"x.test"},
        .issuer = &authority_,
-       .extensions = {{NID_info_access,
-                       "OCSP;URI:ldap://a.test/,OCSP;URI:file:///etc/passwd,OCSP;URI:HTTPS://b.test,"
-                       "OCSP;URI:http://c.test/,OCSP;URI:http://c.test/,caIssuers;URI:http://d.test"}}});
+       .extensions = {
+           {NID_info_access,
+            "OCSP;URI:ldap://a.test/,OCSP;URI:file:///etc/passwd,OCSP;URI:HTTPS://b.test,"
+            "OCSP;URI:http://c.test/,OCSP;URI:http://c.test/,caIssuers;URI:http://d.test"}}});
   EXPECT_EQ(ocsp_responders(other.certificate.get()),
             (std::vector<std::string>{"HTTPS://b.test", "http://c.test/"}));
 }
@@ -167,9 +168,9 @@ TEST_F(Ocsp, TimesMustHold) {
   const auto open = read(answer({.says_next = false}));
   ASSERT_TRUE(open);
   EXPECT_EQ(open->valid_until, now_ - 60 + kOcspDefaultLife);
-  EXPECT_NE(problem(answer({.this_update = -kOcspDefaultLife - 1, .says_next = false}))
-                .find("ran out"),
-            std::string::npos);
+  EXPECT_NE(
+      problem(answer({.this_update = -kOcspDefaultLife - 1, .says_next = false})).find("ran out"),
+      std::string::npos);
 }
 
 TEST_F(Ocsp, AnotherCertificatesAnswerIsNone) {
@@ -179,7 +180,9 @@ TEST_F(Ocsp, AnotherCertificatesAnswerIsNone) {
 }
 
 TEST_F(Ocsp, OnlyTheIssuerOrItsDelegateSigns) {
-  const auto signed_by = [&](const Identity& signer) { return problem(answer({}, signer, leaf())); };
+  const auto signed_by = [&](const Identity& signer) {
+    return problem(answer({}, signer, leaf()));
+  };
   const Identity stranger = make_identity({.common_name = "authority", .is_ca = true});
   EXPECT_NE(signed_by(stranger).find("not signed"), std::string::npos);
   const Identity delegate = make_identity(
@@ -193,12 +196,11 @@ TEST_F(Ocsp, OnlyTheIssuerOrItsDelegateSigns) {
                                               .issuer = &stranger,
                                               .extensions = {{NID_ext_key_usage, "OCSPSigning"}}});
   EXPECT_NE(signed_by(of_stranger).find("not signed"), std::string::npos);
-  const Identity expired =
-      make_identity({.common_name = "delegate",
-                     .begins = -7200,
-                     .ends = -3600,
-                     .issuer = &authority_,
-                     .extensions = {{NID_ext_key_usage, "OCSPSigning"}}});
+  const Identity expired = make_identity({.common_name = "delegate",
+                                          .begins = -7200,
+                                          .ends = -3600,
+                                          .issuer = &authority_,
+                                          .extensions = {{NID_ext_key_usage, "OCSPSigning"}}});
   EXPECT_NE(signed_by(expired).find("not signed"), std::string::npos);
   EXPECT_EQ(problem(answer({.send_signer = false})), "none") << "the issuer is known here";
 }
@@ -206,9 +208,9 @@ TEST_F(Ocsp, OnlyTheIssuerOrItsDelegateSigns) {
 TEST_F(Ocsp, WhatTheResponderSays) {
   EXPECT_NE(problem(answer({.outer_status = OCSP_RESPONSE_STATUS_TRYLATER})).find("trylater"),
             std::string::npos);
-  EXPECT_NE(problem(answer({.outer_status = OCSP_RESPONSE_STATUS_UNAUTHORIZED}))
-                .find("unauthorized"),
-            std::string::npos);
+  EXPECT_NE(
+      problem(answer({.outer_status = OCSP_RESPONSE_STATUS_UNAUTHORIZED})).find("unauthorized"),
+      std::string::npos);
 }
 
 TEST_F(Ocsp, GarbageIsRefused) {

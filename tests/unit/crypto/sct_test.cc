@@ -61,8 +61,7 @@ struct Log {
   std::string id = sha256(spki);
 
   std::string timestamp(const std::string& entry, uint64_t millis) const {
-    const std::string data =
-        big_endian(0, 2) + big_endian(millis, 8) + entry + big_endian(0, 2);
+    const std::string data = big_endian(0, 2) + big_endian(millis, 8) + entry + big_endian(0, 2);
     const std::string signature = sign(key.get(), data);
     return big_endian(0, 1) + id + big_endian(millis, 8) + big_endian(0, 2) + "\x04\x03" +
            big_endian(signature.size(), 2) + signature;
@@ -85,14 +84,15 @@ class Timestamps : public ::testing::Test {
   static std::string list_json(const std::vector<const Log*>& logs) {
     std::string entries;
     for (const Log* log : logs) {
-      entries += std::format("{}{{\"description\":\"Log {}\",\"log_id\":\"{}\",\"key\":\"{}\","
-                             "\"url\":\"https://ct.test/{}/\",\"mmd\":86400,"
-                             "\"state\":{{\"usable\":{{\"timestamp\":\"2026-01-01T00:00:00Z\"}}}}}}",
-                             entries.empty() ? "" : ",", entries.size(), base64(log->id),
-                             base64(log->spki), entries.size());
+      entries += std::format(
+          "{}{{\"description\":\"Log {}\",\"log_id\":\"{}\",\"key\":\"{}\","
+          "\"url\":\"https://ct.test/{}/\",\"mmd\":86400,"
+          "\"state\":{{\"usable\":{{\"timestamp\":\"2026-01-01T00:00:00Z\"}}}}}}",
+          entries.empty() ? "" : ",", entries.size(), base64(log->id), base64(log->spki),
+          entries.size());
     }
-    return "{\"version\":\"1\",\"operators\":[{\"name\":\"Test\",\"email\":[],\"logs\":[" + entries +
-           "],\"tiled_logs\":[]}]}";
+    return "{\"version\":\"1\",\"operators\":[{\"name\":\"Test\",\"email\":[],\"logs\":[" +
+           entries + "],\"tiled_logs\":[]}]}";
   }
 
   X509* leaf() const { return leaf_.certificate.get(); }
@@ -108,11 +108,10 @@ class Timestamps : public ::testing::Test {
     X509Ptr certificate(X509_dup(leaf()));
     const std::string tbs =
         der_of([&](unsigned char** out) { return i2d_re_X509_tbs(certificate.get(), out); });
-    const std::string key_hash = sha256(der_of([&](unsigned char** out) {
-      return i2d_X509_PUBKEY(X509_get_X509_PUBKEY(issuer()), out);
-    }));
-    const std::string list = make_timestamp_list({log_.timestamp(
-        big_endian(1, 2) + key_hash + big_endian(tbs.size(), 3) + tbs, time)});
+    const std::string key_hash = sha256(der_of(
+        [&](unsigned char** out) { return i2d_X509_PUBKEY(X509_get_X509_PUBKEY(issuer()), out); }));
+    const std::string list = make_timestamp_list(
+        {log_.timestamp(big_endian(1, 2) + key_hash + big_endian(tbs.size(), 3) + tbs, time)});
     // Octet strings within each other.
     const std::unique_ptr<ASN1_OCTET_STRING, FreeWith<ASN1_OCTET_STRING_free>> inner(
         ASN1_OCTET_STRING_new());
@@ -133,8 +132,8 @@ class Timestamps : public ::testing::Test {
   bool openssl_agrees(const std::string& list, sct_source_t source, X509* of) const {
     const TemporaryDirectory directory;
     const std::string file = directory.write(
-        "logs.cnf", std::format("enabled_logs = one\n[one]\ndescription = one\nkey = {}\n",
-                                base64(log_.spki)));
+        "logs.cnf",
+        std::format("enabled_logs = one\n[one]\ndescription = one\nkey = {}\n", base64(log_.spki)));
     const StorePtr store(CTLOG_STORE_new());
     if (CTLOG_STORE_load_file(store.get(), file.c_str()) != 1) return false;
     const PolicyPtr policy(CT_POLICY_EVAL_CTX_new());
@@ -144,8 +143,7 @@ class Timestamps : public ::testing::Test {
     CT_POLICY_EVAL_CTX_set_time(policy.get(), millis());
     const auto* at = reinterpret_cast<const unsigned char*>(list.data());
     STACK_OF(SCT)* scts = o2i_SCT_LIST(nullptr, &at, list.size());
-    const bool good = sk_SCT_num(scts) == 1 &&
-                      SCT_set_source(sk_SCT_value(scts, 0), source) == 1 &&
+    const bool good = sk_SCT_num(scts) == 1 && SCT_set_source(sk_SCT_value(scts, 0), source) == 1 &&
                       SCT_validate(sk_SCT_value(scts, 0), policy.get()) == 1;
     SCT_LIST_free(scts);
     return good;
@@ -187,15 +185,15 @@ TEST_F(Timestamps, OfThePrecertificate) {
 }
 
 TEST_F(Timestamps, OfTheFutureOrOfUnknownLogs) {
-  const auto future = report(
-      make_timestamp_list({log_.timestamp(x509_entry(leaf()), millis() + 3'600'000)}),
-      TimestampSource::file, leaf());
+  const auto future =
+      report(make_timestamp_list({log_.timestamp(x509_entry(leaf()), millis() + 3'600'000)}),
+             TimestampSource::file, leaf());
   ASSERT_EQ(future.problems.size(), 1u);
   EXPECT_NE(future.problems[0].find("future"), std::string::npos);
   const Log stranger;
-  const auto unknown = report(
-      make_timestamp_list({stranger.timestamp(x509_entry(leaf()), millis())}),
-      TimestampSource::file, leaf());
+  const auto unknown =
+      report(make_timestamp_list({stranger.timestamp(x509_entry(leaf()), millis())}),
+             TimestampSource::file, leaf());
   EXPECT_EQ(unknown.unknown, 1u);
   EXPECT_TRUE(unknown.problems.empty());
   // Of a version that is not known nothing is read.
@@ -215,8 +213,7 @@ TEST_F(Timestamps, ListsAreReadStrictly) {
   EXPECT_FALSE(parse_timestamps(as_bytes(std::string(2, '\0')))) << "empty";
   EXPECT_FALSE(parse_timestamps(as_bytes(make_timestamp_list({one + "x"}))));
   EXPECT_FALSE(parse_timestamps(as_bytes(make_timestamp_list({""}))));
-  EXPECT_FALSE(parse_timestamps(
-      as_bytes(make_timestamp_list(std::vector<std::string>(200, one)))));
+  EXPECT_FALSE(parse_timestamps(as_bytes(make_timestamp_list(std::vector<std::string>(200, one)))));
 }
 
 TEST_F(Timestamps, ListsOfLogs) {
@@ -234,9 +231,10 @@ TEST_F(Timestamps, AnswersOfALog) {
   const std::string timestamp = log_.timestamp(x509_entry(leaf()), millis());
   const std::string signature = timestamp.substr(1 + 32 + 8 + 2);
   const auto answer = [&](std::string_view id, std::string_view version) {
-    return std::format("{{\"sct_version\":{},\"id\":\"{}\",\"timestamp\":{},\"extensions\":\"\","
-                       "\"signature\":\"{}\"}}",
-                       version, base64(id), millis(), base64(signature));
+    return std::format(
+        "{{\"sct_version\":{},\"id\":\"{}\",\"timestamp\":{},\"extensions\":\"\","
+        "\"signature\":\"{}\"}}",
+        version, base64(id), millis(), base64(signature));
   };
   const auto read = read_add_chain_answer(answer(log_.id, "0"));
   ASSERT_TRUE(read) << read.error().message;

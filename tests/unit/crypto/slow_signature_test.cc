@@ -90,8 +90,7 @@ class Signer final : public SlowSigner {
 };
 
 CertificateRef certificate(const std::string& type, bool slow) {
-  const auto identity =
-      make_identity({.dns = {"a.test"}, .common_name = type, .key_type = type});
+  const auto identity = make_identity({.dns = {"a.test"}, .common_name = type, .key_type = type});
   auto parsed = parse_certificate({identity.chain_pem, identity.key_pem, type, type});
   EXPECT_TRUE(parsed) << parsed.error().message;
   parsed->slow = slow;
@@ -303,7 +302,8 @@ TEST_F(SlowSignature, AResumeAfterTheConnectionIsHarmless) {
 // ---- a store that changes -----------------------------------------------------------------------
 
 TEST(SetCertificates, CountsFromTheNextHandshakeOn) {
-  const auto contexts = testing::make_contexts({}, CertificateStore::make({certificate("P-256", false)}));
+  const auto contexts =
+      testing::make_contexts({}, CertificateStore::make({certificate("P-256", false)}));
   const auto served = [&] {
     Pair pair(contexts);
     return pair.handshake() ? pair.client->peer_common_name() : pair.client->failure();

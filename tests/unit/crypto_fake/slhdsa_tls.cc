@@ -1,8 +1,8 @@
 // An OpenSSL provider that gives TLS a signature scheme for SLH-DSA-SHA2-128s: OpenSSL 3.5 has the
 // algorithm, and no scheme. It stands for a library to come, and makes signatures that are slow.
 //
-// The algorithm is that of a default provider in a library context of its own; the scheme has a code
-// point for private use (RFC 8446 11).
+// The algorithm is that of a default provider in a library context of its own; the scheme has a
+// code point for private use (RFC 8446 11).
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -22,8 +22,7 @@ OSSL_ALGORITHM signatures[2] = {};
 
 bool take(int operation, OSSL_ALGORITHM* into) {
   int no_cache = 0;
-  const OSSL_ALGORITHM* all =
-      OSSL_PROVIDER_query_operation(default_provider, operation, &no_cache);
+  const OSSL_ALGORITHM* all = OSSL_PROVIDER_query_operation(default_provider, operation, &no_cache);
   for (; all != nullptr && all->algorithm_names != nullptr; ++all) {
     const size_t size = sizeof kName - 1;
     const char* names = all->algorithm_names;
@@ -80,8 +79,10 @@ void (*generic(Function* function))() {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) int OSSL_provider_init(
-    const OSSL_CORE_HANDLE*, const OSSL_DISPATCH*, const OSSL_DISPATCH** out, void** context) {
+extern "C" __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE*,
+                                                                         const OSSL_DISPATCH*,
+                                                                         const OSSL_DISPATCH** out,
+                                                                         void** context) {
   static const OSSL_DISPATCH table[] = {
       {OSSL_FUNC_PROVIDER_QUERY_OPERATION, generic(query)},
       {OSSL_FUNC_PROVIDER_GET_CAPABILITIES, generic(capabilities)},

@@ -186,9 +186,8 @@ TEST(RecentIds, KnowTheLastFew) {
 }
 
 quic::ReceivedDatagram datagram(const std::string& bytes) {
-  return {.bytes = as_bytes(bytes),
-          .peer = address("127.0.0.1:1"),
-          .local = address("127.0.0.1:2")};
+  return {
+      .bytes = as_bytes(bytes), .peer = address("127.0.0.1:1"), .local = address("127.0.0.1:2")};
 }
 
 TEST(PendingHellos, KeepToTheirBounds) {

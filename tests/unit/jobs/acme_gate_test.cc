@@ -154,8 +154,9 @@ TEST_F(AcmeFolder, IdsAreFilesNames) {
 
 TEST_F(AcmeFolder, HookGetsItsEnvironmentAndNoShell) {
   HookCall call;
-  call.command = {script("printf '%s|%s|%s' \"$1\" \"$PQEDGE_ACME_VALUE\" \"$#\" >" + folder_ + "/out"),
-                  "a b; rm -rf $HOME"};
+  call.command = {
+      script("printf '%s|%s|%s' \"$1\" \"$PQEDGE_ACME_VALUE\" \"$#\" >" + folder_ + "/out"),
+      "a b; rm -rf $HOME"};
   call.environment = {{"PQEDGE_ACME_VALUE", "x y"}};
   const auto done = run_hook(call);
   ASSERT_TRUE(done) << done.error().message;

@@ -117,15 +117,16 @@ TEST(AcmeMessages, Times) {
   // RFC 3339 5.8.
   EXPECT_EQ(parse_time("1985-04-12T23:20:50.52Z"), 482196050);
   EXPECT_EQ(parse_time("1996-12-19T16:39:57-08:00"), 851042397);
-  for (const std::string_view bad : {"", "1985-04-12", "1985-13-12T23:20:50Z", "1985-04-12T23:20:50",
-                                     "1985-04-12T23:20:50.Z", "1985-04-12T23:20:50Zx",
-                                     "1985-04-12T23:20:50+0100"}) {
+  for (const std::string_view bad :
+       {"", "1985-04-12", "1985-13-12T23:20:50Z", "1985-04-12T23:20:50", "1985-04-12T23:20:50.Z",
+        "1985-04-12T23:20:50Zx", "1985-04-12T23:20:50+0100"}) {
     EXPECT_FALSE(parse_time(bad)) << bad;
   }
 }
 
 TEST(AcmeNames, HostNamesAlone) {
-  for (const std::string_view good : {"a.test", "www.example.com", "xn--bcher-kva.example", "a1.b2"}) {
+  for (const std::string_view good :
+       {"a.test", "www.example.com", "xn--bcher-kva.example", "a1.b2"}) {
     EXPECT_TRUE(is_issuable_host(good, 2)) << good;
   }
   for (const std::string_view bad :

@@ -59,7 +59,6 @@ TEST(AcmeRenewal, PollsBetweenAMinuteAndADay) {
   EXPECT_EQ(next_poll(1'000'000 * kSecond), 86400 * kSecond);
 }
 
-
 // A certificate for a request of ours, as a CA would make it, with the serial and the issuer's key
 // identifier of RFC 9773 4.1.
 std::string issue(const Request& request) {

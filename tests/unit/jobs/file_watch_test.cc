@@ -25,9 +25,9 @@ class Watch : public ::testing::Test {
   }
   void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
   void start(std::vector<std::string> paths) {
-    auto made = FileWatch::start(*loop_, [this] { ++calls_; },
-                                 {.quiet = kMillisecond, .longest = 20 * kMillisecond,
-                                  .poll = 3600 * kSecond});
+    auto made = FileWatch::start(
+        *loop_, [this] { ++calls_; },
+        {.quiet = kMillisecond, .longest = 20 * kMillisecond, .poll = 3600 * kSecond});
     ASSERT_TRUE(made) << made.error().message;
     watch_ = std::move(*made);
     watch_->set_paths(std::move(paths));

@@ -27,9 +27,10 @@ TEST(GrpcHealth, OnlyServingIsWell) {
 
 TEST(GrpcHealth, OtherBytesAreRefused) {
   for (const std::string& bad :
-       {""s, "\0\0\0\0"s, "\1\0\0\0\0"s, "\0\0\0\0\x01"s, "\0\0\0\0\x01\x08"s, "\0\0\0\0\x02\x08\x80"s,
-        "\0\0\0\0\x02\x12\x05"s, "\0\0\0\0\x02\x0b\x01"s, "\0\0\0\0\x01\x09"s, "\0\0\0\0\x02\x00\x01"s,
-        "\0\0\0\0\x02\x08\x01\x00"s, "\0\xff\xff\xff\xff\x08\x01"s}) {
+       {""s, "\0\0\0\0"s, "\1\0\0\0\0"s, "\0\0\0\0\x01"s, "\0\0\0\0\x01\x08"s,
+        "\0\0\0\0\x02\x08\x80"s, "\0\0\0\0\x02\x12\x05"s, "\0\0\0\0\x02\x0b\x01"s,
+        "\0\0\0\0\x01\x09"s, "\0\0\0\0\x02\x00\x01"s, "\0\0\0\0\x02\x08\x01\x00"s,
+        "\0\xff\xff\xff\xff\x08\x01"s}) {
     EXPECT_FALSE(read_grpc_health(bad));
   }
 }

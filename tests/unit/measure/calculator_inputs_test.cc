@@ -86,9 +86,9 @@ TEST(CalculatorMetrics, TrafficComesFromAPageOfPqedge) {
   Inputs inputs;
   const auto said = inputs_from_metrics(*page, 1600.5, inputs);
   ASSERT_TRUE(said) << said.error().message;
-  EXPECT_DOUBLE_EQ(inputs.connections_per_second, 2);     // 1,200 in 600 s
-  EXPECT_DOUBLE_EQ(inputs.resumption, 0.25);              // 300 of 1,200
-  EXPECT_DOUBLE_EQ(inputs.requests_per_connection, 8);    // 9,600 over 1,200
+  EXPECT_DOUBLE_EQ(inputs.connections_per_second, 2);   // 1,200 in 600 s
+  EXPECT_DOUBLE_EQ(inputs.resumption, 0.25);            // 300 of 1,200
+  EXPECT_DOUBLE_EQ(inputs.requests_per_connection, 8);  // 9,600 over 1,200
   EXPECT_EQ(inputs.http, "2");
   ASSERT_EQ(said->size(), 5U);
   EXPECT_NE(said->at(3).find("50.0 % of its handshakes used X25519;"), std::string::npos);

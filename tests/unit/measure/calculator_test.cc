@@ -242,8 +242,9 @@ TEST(Calculator, WhatIsNotMeasuredIsSaidWithTheWayToIt) {
     edit(r, in);
     return refusal(in, r);
   };
-  EXPECT_NE(refused([](Record& r, Inputs&) { r.tracks.erase(r.tracks.begin() + 1); })
-                .find("measure it with 'pqcost run signatures'"),
+  EXPECT_NE(refused([](Record& r, Inputs&) {
+              r.tracks.erase(r.tracks.begin() + 1);
+            }).find("measure it with 'pqcost run signatures'"),
             std::string::npos);
   EXPECT_NE(refused([](Record& r, Inputs&) { r.tokens.clear(); }).find("'pqcost run tokens'"),
             std::string::npos);
@@ -251,11 +252,13 @@ TEST(Calculator, WhatIsNotMeasuredIsSaidWithTheWayToIt) {
             std::string::npos);
   EXPECT_NE(refused([](Record& r, Inputs&) { r.tracks.pop_back(); }).find("'pqcost run bulk'"),
             std::string::npos);
-  EXPECT_NE(refused([](Record&, Inputs& in) { in.after.group = "X448"; })
-                .find("no record has a first flight of chain \"ML-DSA-65\" over tcp with X448"),
+  EXPECT_NE(refused([](Record&, Inputs& in) {
+              in.after.group = "X448";
+            }).find("no record has a first flight of chain \"ML-DSA-65\" over tcp with X448"),
             std::string::npos);
-  EXPECT_NE(refused([](Record& r, Inputs&) { r.withheld = Withheld{"steal"}; })
-                .find("is withheld: steal"),
+  EXPECT_NE(refused([](Record& r, Inputs&) {
+              r.withheld = Withheld{"steal"};
+            }).find("is withheld: steal"),
             std::string::npos);
 }
 

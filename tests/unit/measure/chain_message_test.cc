@@ -36,8 +36,7 @@ TEST(CertificateMessage, CarriesStapleAndSctsWithTheLeafAlone) {
 }
 
 TEST(CertificateMessage, IsCompressedAsRfc8879Says) {
-  const auto message =
-      encode_certificate_message({{std::vector<uint8_t>(1000, 0x41)}, {}, {}});
+  const auto message = encode_certificate_message({{std::vector<uint8_t>(1000, 0x41)}, {}, {}});
   const Bytes body = Bytes(message).subspan(4);
   for (const auto algorithm : kCertificateCompressions) {
     const auto packed = compress_certificate_message(message, algorithm);

@@ -42,8 +42,8 @@ TEST(HostFacts, AmdServer) {
   EXPECT_EQ(host.virtualization, "none");
   EXPECT_EQ(host.name, "bench");
   EXPECT_EQ(host.distribution, "Debian GNU/Linux 13 (trixie)");
-  EXPECT_EQ(core_mhz(fixture.files(), 2), 3250);      // cpufreq
-  EXPECT_EQ(core_mhz(fixture.files(), 3), 1503.5);    // cpuinfo, its own block
+  EXPECT_EQ(core_mhz(fixture.files(), 2), 3250);    // cpufreq
+  EXPECT_EQ(core_mhz(fixture.files(), 3), 1503.5);  // cpuinfo, its own block
 }
 
 TEST(HostFacts, Graviton) {

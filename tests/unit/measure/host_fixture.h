@@ -64,7 +64,9 @@ inline std::map<std::string, std::string> bare_amd() {
   for (int core = 0; core < 4; ++core) {
     cpuinfo += "processor\t: " + std::to_string(core) +
                "\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9354P 32-Core Processor\n"
-               "cpu MHz\t\t: " + std::to_string(1500 + core) + ".500\n"
+               "cpu MHz\t\t: " +
+               std::to_string(1500 + core) +
+               ".500\n"
                "flags\t\t: fpu sse sse2 ht ssse3 sse4_1 sse4_2 movbe aes avx rdrand bmi1 avx2 bmi2 "
                "avx512f avx512dq rdseed adx avx512ifma sha_ni avx512bw avx512vl avx512vbmi "
                "avx512_vbmi2 gfni vaes vpclmulqdq pclmulqdq\n\n";

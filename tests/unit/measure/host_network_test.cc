@@ -45,12 +45,12 @@ TEST(HostNetwork, WhatIsNotThere) {
 // initcwnd 32 congctl cubic` by rtnetlink(7), in little-endian order: RTA_OIF 3, RTA_METRICS with
 // RTAX_MTU, RTAX_INITCWND, RTAX_CC_ALGO.
 TEST(HostNetwork, AttributesOfARoute) {
-  const std::vector<uint8_t> bytes = {
-      8,  0, 4, 0, 3, 0, 0, 0,                                             // RTA_OIF
-      32, 0, 8, 0,                                                         // RTA_METRICS
-      8,  0, 2, 0, 0x78, 5, 0, 0,                                          // RTAX_MTU
-      8,  0, 11, 0, 32, 0, 0, 0,                                           // RTAX_INITCWND
-      10, 0, 16, 0, 'c', 'u', 'b', 'i', 'c', 0, 0, 0};                     // RTAX_CC_ALGO
+  const std::vector<uint8_t> bytes = {8,   0, 4,  0, 3,    0,   0,   0,  // RTA_OIF
+                                      32,  0, 8,  0,                     // RTA_METRICS
+                                      8,   0, 2,  0, 0x78, 5,   0,   0,  // RTAX_MTU
+                                      8,   0, 11, 0, 32,   0,   0,   0,  // RTAX_INITCWND
+                                      10,  0, 16, 0, 'c',  'u', 'b', 'i',
+                                      'c', 0, 0,  0};  // RTAX_CC_ALGO
   EXPECT_EQ(attribute_u32(bytes, RTA_OIF), 3u);
   const auto metrics = attribute(bytes, RTA_METRICS);
   ASSERT_TRUE(metrics);

@@ -121,7 +121,8 @@ TEST(HostNoise, QuotasOfTheGroupsAround) {
                    {"/sys/fs/cgroup/cpu/cpu.stat",
                     "nr_periods 4\nnr_throttled 1\nthrottled_time 250000000\n"}});
   EXPECT_EQ(throttled_seconds(one.files()), 0.25);
-  FixtureHost none({{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.stat", "usage_usec 5\n"}});
+  FixtureHost none(
+      {{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.stat", "usage_usec 5\n"}});
   EXPECT_FALSE(throttled_seconds(none.files()));
 }
 

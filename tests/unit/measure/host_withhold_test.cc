@@ -56,7 +56,8 @@ TEST(HostWithhold, OfManyMarksTheQuartilesDecide) {
   EXPECT_FALSE(withhold_run({.spread_percent = 40, .quartile_spread_percent = 1.2}, 2));
   const auto withheld = withhold_run({.spread_percent = 40, .quartile_spread_percent = 9}, 2);
   ASSERT_TRUE(withheld);
-  EXPECT_EQ(withheld->reason, "spread of the reference loop between its quartiles 9.0 %, above 5 %");
+  EXPECT_EQ(withheld->reason,
+            "spread of the reference loop between its quartiles 9.0 %, above 5 %");
 }
 
 TEST(HostWithhold, ASuiteBesideADisturbedMark) {

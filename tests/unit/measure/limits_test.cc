@@ -51,8 +51,8 @@ TEST(LimitsSink, TakesHeadsOfAnySize) {
   const auto sink = Sink::start();
   ASSERT_TRUE(sink.has_value()) << sink.error().message;
   for (const size_t size : {1UZ, 100'000UZ, 200'000UZ}) {
-    const auto answer = ask((*sink)->address().port(), HttpVersion::http1,
-                            bearer_request(std::string(size, 'a')));
+    const auto answer =
+        ask((*sink)->address().port(), HttpVersion::http1, bearer_request(std::string(size, 'a')));
     ASSERT_TRUE(answer.has_value()) << answer.error().message;
     EXPECT_EQ(answer->outcome, "200");
   }

@@ -52,10 +52,10 @@ TEST(LinkSettings, DescribesWhatItReads) {
 }
 
 TEST(LinkSettings, RefusesWithTheMemberThatIsWrong) {
-  for (const char* bad : {"delay", "delay=20", "delay=-1ms", "loss=101%", "loss=2", "rate=fast",
-                          "mtu=67", "mtu=65536", "icmp=maybe", "middlebox=split",
-                          "middlebox=split:0", "middlebox=whole:1", "middlebox=eat", "seed=x",
-                          "queue=0", "left.loss=1%"}) {
+  for (const char* bad :
+       {"delay", "delay=20", "delay=-1ms", "loss=101%", "loss=2", "rate=fast", "mtu=67",
+        "mtu=65536", "icmp=maybe", "middlebox=split", "middlebox=split:0", "middlebox=whole:1",
+        "middlebox=eat", "seed=x", "queue=0", "left.loss=1%"}) {
     const auto settings = parse_settings(bad);
     ASSERT_FALSE(settings) << bad;
     EXPECT_NE(settings.error().message.find(bad), std::string::npos) << settings.error().message;

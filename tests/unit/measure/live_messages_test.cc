@@ -70,13 +70,23 @@ TEST(LiveMessages, CutShortIsAnErrorInEveryPlace) {
 
 TEST(LiveMessages, CountsCertificates) {
   // Two certificates of 3 and 1 bytes, the first with an extension of 2 bytes.
-  const auto facts = read_certificate(
-      as_bytes(hex("0b000014" "00" "000010" "000003aabbcc" "00021234" "000001dd" "0000")));
+  const auto facts =
+      read_certificate(as_bytes(hex("0b000014"
+                                    "00"
+                                    "000010"
+                                    "000003aabbcc"
+                                    "00021234"
+                                    "000001dd"
+                                    "0000")));
   ASSERT_TRUE(facts) << facts.error().message;
   EXPECT_EQ(facts->count, 2U);
   EXPECT_EQ(facts->der, 4U);
   EXPECT_EQ(facts->leaf, 3U);
-  EXPECT_FALSE(read_certificate(as_bytes(hex("0b000008" "00" "000004" "000009aa"))));
+  EXPECT_FALSE(
+      read_certificate(as_bytes(hex("0b000008"
+                                    "00"
+                                    "000004"
+                                    "000009aa"))));
 }
 
 std::string record(uint8_t type, std::string_view body) {
@@ -89,8 +99,8 @@ TEST(LiveRecords, FindsMessagesHoweverTheStreamIsCut) {
   const std::string hello = hex(kServerHelloHex);
   // One message over two records; then an encrypted one, whose type is not a handshake's.
   const std::string stream = record(22, std::string_view(hello).substr(0, 10)) +
-                             record(22, std::string_view(hello).substr(10)) +
-                             record(20, "\x01") + record(23, "sealed") + record(22, "\x02xx");
+                             record(22, std::string_view(hello).substr(10)) + record(20, "\x01") +
+                             record(23, "sealed") + record(22, "\x02xx");
   for (size_t step = 1; step <= stream.size(); ++step) {
     RecordReader reader;
     for (size_t at = 0; at < stream.size(); at += step) {

@@ -23,7 +23,8 @@ constexpr std::string_view kDestination = "8394c8f03e515708";
 constexpr std::string_view kClientFrame =
     "060040f1010000ed0303ebf8fa56f12939b9584a3896472ec40bb863cfd3e86804fe3a47f06a2b69484c00000413"
     "011302010000c000000010000e00000b6578616d706c652e636f6dff01000100000a00080006001d001700180010"
-    "00070005" "04616c706e000500050100000000003300260024001d00209370b2c9caa47fbabaf4559fedba753de1"
+    "00070005"
+    "04616c706e000500050100000000003300260024001d00209370b2c9caa47fbabaf4559fedba753de1"
     "71fa71f50f1ce15d43e994ec74d748002b0003020304000d0010000e0403050306030203080408050806002d0002"
     "0101001c00024001003900320408ffffffffffffffff05048000ffff07048000ffff0801100104800075300901100f"
     "088394c8f03e51570806048000ffff";
@@ -114,7 +115,9 @@ TEST(QuicInitial, ADamagedPacketIsNotRead) {
 TEST(QuicInitial, AMessageOverSeveralPacketsIsPutTogetherInAnyOrder) {
   const InitialKeys keys = initial_keys(hex(kDestination), false);
   // Three CRYPTO frames of one message of 4 + 20 bytes, each in a packet of its own.
-  const auto message = hex("01000014" "000102030405060708090a0b0c0d0e0f10111213");
+  const auto message =
+      hex("01000014"
+          "000102030405060708090a0b0c0d0e0f10111213");
   const auto packet = [&](uint8_t number, uint8_t offset, uint8_t size) {
     std::vector<uint8_t> payload{0x06, offset, size};
     payload.insert(payload.end(), message.begin() + offset, message.begin() + offset + size);

@@ -33,8 +33,8 @@ TEST(Libraries, EveryAnswerIsRight) {
   }
   for (const auto& one : libraries().left_out()) {
     // Whole libraries may be missing; what is there has to pass.
-    EXPECT_TRUE(one.algorithm.empty()) << one.provider << ", " << one.algorithm << ": "
-                                       << one.reason;
+    EXPECT_TRUE(one.algorithm.empty())
+        << one.provider << ", " << one.algorithm << ": " << one.reason;
   }
 }
 

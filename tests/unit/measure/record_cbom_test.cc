@@ -63,8 +63,8 @@ TEST(RecordCbom, AHybridDependsOnItsParts) {
   for (const Json& d : bom["dependencies"]) {
     if (d["ref"] != ref) continue;
     found = true;
-    EXPECT_EQ(d["dependsOn"], Json({"algorithm/ML-KEM-768/OpenSSL/3.5.9",
-                                    "algorithm/X25519/OpenSSL/3.5.9"}));
+    EXPECT_EQ(d["dependsOn"],
+              Json({"algorithm/ML-KEM-768/OpenSSL/3.5.9", "algorithm/X25519/OpenSSL/3.5.9"}));
   }
   EXPECT_TRUE(found);
 }

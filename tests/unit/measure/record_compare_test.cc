@@ -41,9 +41,8 @@ Comparison compare_one(const Record& a, const Record& b, double threshold = 5) {
 }
 
 const Finding* find(const Comparison& c, std::string_view suite, std::string_view figure) {
-  const auto it = std::ranges::find_if(c.findings, [&](const Finding& f) {
-    return f.suite == suite && f.figure == figure;
-  });
+  const auto it = std::ranges::find_if(
+      c.findings, [&](const Finding& f) { return f.suite == suite && f.figure == figure; });
   return it == c.findings.end() ? nullptr : &*it;
 }
 

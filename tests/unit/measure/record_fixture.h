@@ -33,8 +33,7 @@ inline Summary composed_of(const std::vector<PhaseRecord>& phases) {
   return summary_around(sum);
 }
 
-inline SuiteRecord exchange(std::string name, std::string family,
-                            std::vector<PhaseRecord> phases) {
+inline SuiteRecord exchange(std::string name, std::string family, std::vector<PhaseRecord> phases) {
   SuiteRecord s;
   s.name = std::move(name);
   s.family = std::move(family);
@@ -79,18 +78,17 @@ inline constexpr std::string_view kId = "0123456789abcdef0123456789abcdef";
 // X25519 (keygen 30, derive 40) against X25519MLKEM768 (with 50, 30, 50 more).
 inline TrackRecord tls_track() {
   TrackRecord t{.name = "tls", .title = "TLS 1.3 key exchange"};
-  t.suites.push_back(exchange("X25519", "classical",
-                              {phase("Classical keygen", "both", 2, 30),
-                               phase("Classical derive", "both", 2, 40)}));
+  t.suites.push_back(exchange(
+      "X25519", "classical",
+      {phase("Classical keygen", "both", 2, 30), phase("Classical derive", "both", 2, 40)}));
   t.suites.back().baseline = true;
   t.suites.back().code_point = 0x1d;
   t.suites.back().wire_bytes = {32, 32};
-  t.suites.push_back(exchange("X25519MLKEM768", "hybrid",
-                              {phase("KEM keygen", "client", 1, 50),
-                               phase("KEM encapsulate", "server", 1, 30),
-                               phase("KEM decapsulate", "client", 1, 50),
-                               phase("Classical keygen", "both", 2, 30),
-                               phase("Classical derive", "both", 2, 40)}));
+  t.suites.push_back(
+      exchange("X25519MLKEM768", "hybrid",
+               {phase("KEM keygen", "client", 1, 50), phase("KEM encapsulate", "server", 1, 30),
+                phase("KEM decapsulate", "client", 1, 50), phase("Classical keygen", "both", 2, 30),
+                phase("Classical derive", "both", 2, 40)}));
   SuiteRecord& hybrid = t.suites.back();
   hybrid.code_point = 0x11ec;
   hybrid.wire_bytes = {1216, 1120};

@@ -59,8 +59,8 @@ TEST_F(RecordHistory, KeepsRunsInTheOrderOfTheirDates) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(history.entries[static_cast<size_t>(i)].record.id, run_of_day(i).id);
   }
-  EXPECT_TRUE(history.entries[0].path.ends_with(
-      "20261101T100000Z-aabbccdd-c00000000000-00000000.json"))
+  EXPECT_TRUE(
+      history.entries[0].path.ends_with("20261101T100000Z-aabbccdd-c00000000000-00000000.json"))
       << history.entries[0].path;
 }
 
@@ -89,8 +89,7 @@ TEST_F(RecordHistory, SevenRunsAre) {
   EXPECT_NEAR(hybrid->median_us->low, run_of_day(0).tracks[0].suites[1].composed->median_us, 1e-9);
   EXPECT_NEAR(hybrid->median_us->median, run_of_day(3).tracks[0].suites[1].composed->median_us,
               1e-9);
-  EXPECT_NEAR(hybrid->median_us->high, run_of_day(6).tracks[0].suites[1].composed->median_us,
-              1e-9);
+  EXPECT_NEAR(hybrid->median_us->high, run_of_day(6).tracks[0].suites[1].composed->median_us, 1e-9);
   ASSERT_TRUE(hybrid->ratio_to_baseline);
   EXPECT_NEAR(hybrid->ratio_to_baseline->median, 273.0 / 140, 1e-9);
 }

@@ -65,7 +65,8 @@ TEST(RecordJson, TheSumHoldsInWhatWasWritten) {
     EXPECT_NEAR(suite["composed"]["mean_us"].get<double>() / sum, 1, 2e-5);
   }
   // One weight of one phase: the record is refused, with the place.
-  const std::string why = refusal([](Json& j) { j["tracks"][0]["suites"][0]["phases"][1]["weight"] = 1; });
+  const std::string why =
+      refusal([](Json& j) { j["tracks"][0]["suites"][0]["phases"][1]["weight"] = 1; });
   EXPECT_NE(why.find("tracks[0].suites[0].composed.mean_us"), std::string::npos) << why;
   EXPECT_NE(why.find("phases by weight add to 100"), std::string::npos) << why;
 }

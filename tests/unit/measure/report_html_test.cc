@@ -20,12 +20,12 @@ TEST(ReportHtml, HiddenAndBrokenCharactersBecomeVisible) {
   const std::string bad = "\uFFFD";
   EXPECT_EQ(escape_html(std::string("a\0b", 3)), "a" + bad + "b");
   EXPECT_EQ(escape_html("a\x1b[31m"), "a" + bad + "[31m");
-  EXPECT_EQ(escape_html("\u202Ecba"), bad + "cba");       // right-to-left override
+  EXPECT_EQ(escape_html("\u202Ecba"), bad + "cba");  // right-to-left override
   EXPECT_EQ(escape_html("\u2066x\u2069"), bad + "x" + bad);
-  EXPECT_EQ(escape_html("\xC0\xBC"), bad + bad);           // '<' made overlong
-  EXPECT_EQ(escape_html("\xED\xA0\x80"), bad + bad + bad); // a surrogate
+  EXPECT_EQ(escape_html("\xC0\xBC"), bad + bad);            // '<' made overlong
+  EXPECT_EQ(escape_html("\xED\xA0\x80"), bad + bad + bad);  // a surrogate
   EXPECT_EQ(escape_html("\xF5\x80\x80\x80"), bad + bad + bad + bad);
-  EXPECT_EQ(escape_html("x\xE2\x82"), "x" + bad + bad);    // cut short
+  EXPECT_EQ(escape_html("x\xE2\x82"), "x" + bad + bad);  // cut short
 }
 
 TEST(ReportHtml, AttributesAreEscaped) {
@@ -39,7 +39,8 @@ TEST(ReportHtml, TableRowsCarryStatesKeysAndSpans) {
   table.id = "t";
   table.caption = "Of <things>";
   table.columns = {{"Suite", false}, {"Median"}, {"Bytes"}};
-  table.rows.push_back({{{.text = "X25519"}, {.text = "5 \u00b5s", .value = 5.25}, {.text = "64"}}});
+  table.rows.push_back(
+      {{{.text = "X25519"}, {.text = "5 \u00b5s", .value = 5.25}, {.text = "64"}}});
   Row absent;
   absent.state = "absent";
   absent.cells = {{.text = "<b>"}, {.text = "no library", .badge = "absent"}};

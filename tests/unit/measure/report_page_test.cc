@@ -116,8 +116,9 @@ TEST(ReportSections, EachRowIsMeasuredWithheldOrAbsent) {
   const std::string html = section_html(model);
   EXPECT_TRUE(has(html, "<tbody class=\"baseline\">"));
   EXPECT_TRUE(has(html, "<tbody class=\"measured\">"));
-  EXPECT_TRUE(has(html, "<span class=\"badge withheld\">withheld</span> MLKEM768 "
-                        "<small>spread of 31 %"));
+  EXPECT_TRUE(has(html,
+                  "<span class=\"badge withheld\">withheld</span> MLKEM768 "
+                  "<small>spread of 31 %"));
   EXPECT_TRUE(has(html, "<span class=\"badge absent\">absent</span> no library offers it"));
 }
 

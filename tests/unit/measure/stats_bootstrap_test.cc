@@ -50,8 +50,8 @@ TEST(StatsBootstrap, AgreesWithDrawingEachSample) {
   }
 }
 
-// P(the resample's median <= the j-th smallest of n), n odd: at least (n + 1) / 2 of n draws fall on
-// the j smallest.
+// P(the resample's median <= the j-th smallest of n), n odd: at least (n + 1) / 2 of n draws fall
+// on the j smallest.
 double exact_distribution(size_t n, size_t j) {
   const double p = static_cast<double>(j) / static_cast<double>(n);
   double sum = 0;

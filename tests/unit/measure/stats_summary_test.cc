@@ -119,8 +119,8 @@ TEST(StatsSummary, OneSample) {
 // The column 0.975 of the table in the NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2.
 TEST(StatsSummary, StudentsTable) {
   const std::vector<std::pair<size_t, double>> table = {
-      {1, 12.706}, {2, 4.303}, {3, 3.182},  {4, 2.776},  {5, 2.571},   {6, 2.447},
-      {7, 2.365},  {8, 2.306}, {9, 2.262},  {10, 2.228}, {15, 2.131},  {20, 2.086},
+      {1, 12.706}, {2, 4.303},  {3, 3.182},  {4, 2.776},  {5, 2.571},   {6, 2.447},
+      {7, 2.365},  {8, 2.306},  {9, 2.262},  {10, 2.228}, {15, 2.131},  {20, 2.086},
       {29, 2.045}, {30, 2.042}, {40, 2.021}, {60, 2.000}, {100, 1.984}, {999, 1.962}};
   for (const auto& [degrees, t] : table) {
     EXPECT_NEAR(student_t_975(degrees), t, 0.0005) << degrees;

@@ -50,7 +50,9 @@ TEST(TimingCancelDeathTest, TheSecondSignalEndsTheProcess) {
 TEST(TimingCancelDeathTest, HandlersFromBeforeAreBack) {
   EXPECT_EXIT(
       {
-        { CancelOnSignal cancel; }
+        {
+          CancelOnSignal cancel;
+        }
         raise(SIGTERM);
       },
       testing::KilledBySignal(SIGTERM), "");

@@ -93,7 +93,9 @@ TEST(TimingProgress, QuietSaysOnlyNotes) {
 
 TEST(TimingProgress, TheBarIsGoneWhenTheWorkIsLeft) {
   Screen screen;
-  { Progress("run", 0, screen.options(true)).step("a"); }
+  {
+    Progress("run", 0, screen.options(true)).step("a");
+  }
   EXPECT_EQ(screen.written.back(), "\r\x1b[K");
 }
 

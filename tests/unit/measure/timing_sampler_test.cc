@@ -49,15 +49,14 @@ TEST(TimingSampler, TimeEndsTheLoopButNotBelowTheLeast) {
       sample(counted.operation(), {.warm_ups = 0, .iterations = 1000, .least = 10, .time = 1});
   ASSERT_TRUE(samples);
   EXPECT_EQ(samples->size(), 10u);
-  const auto more = sample(counted.operation(),
-                           {.warm_ups = 0, .iterations = 3, .least = 10, .time = kNever});
+  const auto more =
+      sample(counted.operation(), {.warm_ups = 0, .iterations = 3, .least = 10, .time = kNever});
   EXPECT_EQ(more->size(), 10u);
 }
 
 TEST(TimingSampler, WarmUpsEndAtTheirTime) {
   Counted counted;
-  ASSERT_TRUE(sample(counted.operation(),
-                     {.warm_ups = 50, .iterations = 10, .warm_up_time = 1}));
+  ASSERT_TRUE(sample(counted.operation(), {.warm_ups = 50, .iterations = 10, .warm_up_time = 1}));
   EXPECT_EQ(counted.ran, 11u);
 }
 
@@ -67,8 +66,7 @@ TEST(TimingSampler, PreparationIsNotTimed) {
                               return {};
                             },
                             []() -> Result<void> { return {}; }};
-  const auto samples =
-      sample(operation, {.warm_ups = 1, .iterations = 11, .least_clock_steps = 0});
+  const auto samples = sample(operation, {.warm_ups = 1, .iterations = 11, .least_clock_steps = 0});
   ASSERT_TRUE(samples);
   EXPECT_LT(median(*samples), 1000);
   EXPECT_GE(std::ranges::min(*samples), 0);

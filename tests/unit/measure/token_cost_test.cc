@@ -61,9 +61,8 @@ TEST(Forms, AreTheLengthsOfTheText) {
   EXPECT_EQ(forms.cookie_line(), ("Cookie: token=" + token + "\r\n").size());
   EXPECT_EQ(forms.request_line(),
             ("GET " + path + "?access_token=" + token + " HTTP/1.1\r\n").size());
-  EXPECT_EQ(forms.whole_head(), ("GET " + path + " HTTP/1.1\r\nHost: " + host +
-                                 "\r\nUser-Agent: " + agent + "\r\nAccept: " + accept + "\r\n" +
-                                 line + "\r\n")
+  EXPECT_EQ(forms.whole_head(), ("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: " +
+                                 agent + "\r\nAccept: " + accept + "\r\n" + line + "\r\n")
                                     .size());
 }
 
@@ -104,12 +103,13 @@ class Tokens : public ::testing::Test {
 };
 Record* Tokens::record_ = nullptr;
 
-// 404 with the reference claims, and from the signatures' lengths (RFC 7518 3.4, FIPS 204, FIPS 205).
+// 404 with the reference claims, and from the signatures' lengths (RFC 7518 3.4, FIPS 204, FIPS
+// 205).
 TEST_F(Tokens, HaveTheSizesThatFollowFromTheirSignatures) {
   EXPECT_EQ(record_->token_claims.size(), 210u);
   const std::pair<const char*, size_t> expected[] = {
-      {"ES256", 404},      {"PS256, RSA-2048", 660}, {"PS256, RSA-3072", 830},
-      {"Ed25519", 407},    {"ML-DSA-44", 3551},      {"ML-DSA-65", 4736},
+      {"ES256", 404},      {"PS256, RSA-2048", 660},     {"PS256, RSA-3072", 830},
+      {"Ed25519", 407},    {"ML-DSA-44", 3551},          {"ML-DSA-65", 4736},
       {"ML-DSA-87", 6494}, {"SLH-DSA-SHA2-128s", 10'809}};
   for (const auto& [name, size] : expected) {
     EXPECT_EQ(token(name).total, size) << name;
@@ -127,8 +127,8 @@ TEST_F(Tokens, AreMarkedWhenTheirNamesAreOfDrafts) {
 }
 
 TEST_F(Tokens, FalconIsAbsentWithoutALibrary) {
-  const auto absent = std::ranges::find(record_->absent, "token FN-DSA-512",
-                                        &AbsentRecord::algorithm);
+  const auto absent =
+      std::ranges::find(record_->absent, "token FN-DSA-512", &AbsentRecord::algorithm);
   EXPECT_NE(absent, record_->absent.end());
 }
 

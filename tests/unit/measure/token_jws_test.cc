@@ -34,17 +34,20 @@ constexpr Example kExamples[] = {
     {"ML-DSA-44", "T4xl70S7MT6Zeq6r9V9fPJGVn76wfnXJ21-gyo0Gu6o",
      "eyJhbGciOiJNTC1EU0EtNDQiLCJraWQiOiJUNHhsNzBTN01UNlplcTZyOVY5ZlBKR1ZuNzZ3Zm5YSjIxLWd5bzBHdTZv"
      "In0.SXTigJlzIGEgZGFuZ2Vyb3VzIGJ1c2luZXNzLCBGcm9kbywgZ29pbmcgb3V0IHlvdXIgZG9vci4",
-     "knI1Q_9CIzLH5Xy94Kkc7WVKqZcAgtJ3mNf0GUj1uLA6YXAWFJfXkh-zQxUtEl3UIC7zPCiUwKTDR6ZsuUmFj8Ctb_6aH64h"
+     "knI1Q_9CIzLH5Xy94Kkc7WVKqZcAgtJ3mNf0GUj1uLA6YXAWFJfXkh-zQxUtEl3UIC7zPCiUwKTDR6ZsuUmFj8Ctb_"
+     "6aH64h"
      "ElN7we"},
     {"ML-DSA-65", "Suiu29qbfuaBaR4Ats-c6XQBePB_OpAxAwcTR_0KXVM",
      "eyJhbGciOiJNTC1EU0EtNjUiLCJraWQiOiJTdWl1MjlxYmZ1YUJhUjRBdHMtYzZYUUJlUEJfT3BBeEF3Y1RSXzBLWFZN"
      "In0.SXTigJlzIGEgZGFuZ2Vyb3VzIGJ1c2luZXNzLCBGcm9kbywgZ29pbmcgb3V0IHlvdXIgZG9vci4",
-     "zmO9_0bLgJAegoVNymfRo4nGPK5lVtSFGnDbzfzYAD5mUEXpaBUg4itvZ8rAUZi4HLb59QqDQSBSpMXC0axajXOMV_Yttfmw"
+     "zmO9_0bLgJAegoVNymfRo4nGPK5lVtSFGnDbzfzYAD5mUEXpaBUg4itvZ8rAUZi4HLb59QqDQSBSpMXC0axajXOMV_"
+     "Yttfmw"
      "GgC6FMyaMRZkx-A92bGiNLutqX9jcwRL"},
     {"ML-DSA-87", "tRn1JNIkgMsABVQBlXeDHxAIcclh-2IX0UdDEzPt5XU",
      "eyJhbGciOiJNTC1EU0EtODciLCJraWQiOiJ0Um4xSk5Ja2dNc0FCVlFCbFhlREh4QUljY2xoLTJJWDBVZERFelB0NVhV"
      "In0.SXTigJlzIGEgZGFuZ2Vyb3VzIGJ1c2luZXNzLCBGcm9kbywgZ29pbmcgb3V0IHlvdXIgZG9vci4",
-     "hmMrKkUgZwGPQV_WUoXUVq_Z9WOenDZbfMmHpKritl0btWi29TC8eIyQyT1FAuW2kg3h6ALsvCrjX5tn3QKFQZYC0sBdRt0V"
+     "hmMrKkUgZwGPQV_WUoXUVq_"
+     "Z9WOenDZbfMmHpKritl0btWi29TC8eIyQyT1FAuW2kg3h6ALsvCrjX5tn3QKFQZYC0sBdRt0V"
      "NiDm0BjyJ4jWcomSCgb0-cGXaLlODAz-"},
 };
 constexpr std::array<uint8_t, 32> kZeroSeed{};
@@ -62,8 +65,8 @@ TEST(Jws, SignsTheExamplesOfRfc9964) {
     compact[compact.size() / 2] = compact[compact.size() / 2] == 'A' ? 'B' : 'A';
     EXPECT_FALSE(verify_token(**signer, compact).value());
     // The header that was signed names the algorithm and the key.
-    const auto header = from_base64url(std::string_view(example.input).substr(
-        0, std::string_view(example.input).find('.')));
+    const auto header = from_base64url(
+        std::string_view(example.input).substr(0, std::string_view(example.input).find('.')));
     EXPECT_EQ(*header, std::format(R"({{"alg":"{}","kid":"{}"}})", example.name, example.kid));
   }
 }
@@ -86,8 +89,8 @@ TEST(Jws, KeysOfRfc9964HaveTheirThumbprints) {
     encoded.resize(size);
     EVP_PKEY_free(key);
     EVP_PKEY_CTX_free(context);
-    const std::string jwk = std::format(R"({{"alg":"{}","kty":"AKP","pub":"{}"}})", example.name,
-                                        base64url(encoded));
+    const std::string jwk =
+        std::format(R"({{"alg":"{}","kty":"AKP","pub":"{}"}})", example.name, base64url(encoded));
     std::array<uint8_t, SHA256_DIGEST_LENGTH> digest;
     SHA256(as_bytes(jwk).data(), jwk.size(), digest.data());
     EXPECT_EQ(base64url(digest), example.kid);

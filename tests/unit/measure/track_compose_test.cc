@@ -117,13 +117,12 @@ TEST(Catalog, EachTrackBeginsWithItsOnlyBaseline) {
 
 // IANA's code points, the hybrids as in RFC 10024.
 TEST(Catalog, CodePoints) {
-  const std::map<std::string_view, unsigned> expected{
-      {"X25519", 0x001d},
-      {"MLKEM768", 0x0201},
-      {"SecP256r1MLKEM768", 0x11eb},
-      {"X25519MLKEM768", 0x11ec},
-      {"SecP384r1MLKEM1024", 0x11ed},
-      {"X25519MLKEM768 + X25519 share", 0x11ec}};
+  const std::map<std::string_view, unsigned> expected{{"X25519", 0x001d},
+                                                      {"MLKEM768", 0x0201},
+                                                      {"SecP256r1MLKEM768", 0x11eb},
+                                                      {"X25519MLKEM768", 0x11ec},
+                                                      {"SecP384r1MLKEM1024", 0x11ed},
+                                                      {"X25519MLKEM768 + X25519 share", 0x11ec}};
   for (const KexSuite& s : kex_suites(Track::tls)) EXPECT_EQ(s.code, expected.at(s.name));
   EXPECT_EQ(kex_suites(Track::tls).size(), expected.size());
 }

@@ -33,10 +33,11 @@ struct Fake {
                          ++checks;
                          return {};
                        },
-                       .run = [this] {
-                         ++exchanges;
-                         return spin();
-                       }};
+                       .run =
+                           [this] {
+                             ++exchanges;
+                             return spin();
+                           }};
     };
     work.describe = [this](SuiteRecord& record) -> Result<void> {
       ++described;
@@ -84,8 +85,7 @@ TEST(Runner, MeasuresPhasesAndTheWholeExchange) {
 TEST(Runner, AFailureNamesPhaseSuiteAndLibrary) {
   Fake fake;
   fake.work.phases[1].operation.run = []() -> Result<void> { return fail("out of entropy"); };
-  const auto measured =
-      measure_suite(fake.work, {.name = "fake", .provider = "lib"}, short_run());
+  const auto measured = measure_suite(fake.work, {.name = "fake", .provider = "lib"}, short_run());
   ASSERT_FALSE(measured.has_value());
   EXPECT_EQ(measured.error().message, "KEM encapsulate of fake by lib: out of entropy");
 }
@@ -98,10 +98,11 @@ TEST(Runner, AMismatchAtTheEndIsAFailure) {
                        if (*runs == 32) return fail("two secrets");
                        return {};
                      },
-                     .run = [runs] {
-                       ++*runs;
-                       return spin();
-                     }};
+                     .run =
+                         [runs] {
+                           ++*runs;
+                           return spin();
+                         }};
   };
   EXPECT_FALSE(measure_suite(fake.work, {.name = "fake"}, short_run()).has_value());
 }
@@ -156,15 +157,25 @@ TEST(Throughput, AFailingThreadIsTold) {
 // ---- the table for a terminal -----------------------------------------------------------------
 
 Summary figures(double us) {
-  return {.iterations = 1000, .mean_us = us, .median_us = us, .p95_us = us, .p99_us = us,
-          .min_us = us, .max_us = us, .tail = 1, .ops_per_second = 1e6 / us};
+  return {.iterations = 1000,
+          .mean_us = us,
+          .median_us = us,
+          .p95_us = us,
+          .p99_us = us,
+          .min_us = us,
+          .max_us = us,
+          .tail = 1,
+          .ops_per_second = 1e6 / us};
 }
 
 TEST(View, FitsTheTerminal) {
   TrackRecord tls{.name = "tls", .title = "TLS 1.3 key exchange"};
   for (const KexSuite& suite : kex_suites(Track::tls)) {
-    SuiteRecord s{.name = std::string(suite.name), .provider = "OpenSSL",
-                  .provider_version = "3.5.9", .code = "portable C", .baseline = suite.baseline};
+    SuiteRecord s{.name = std::string(suite.name),
+                  .provider = "OpenSSL",
+                  .provider_version = "3.5.9",
+                  .code = "portable C",
+                  .baseline = suite.baseline};
     s.phases = {{.name = "KEM keygen", .figures = figures(30)}};
     s.composed = s.client = s.server = figures(123456.7);
     s.end_to_end_ratio = 1.04;

@@ -72,7 +72,9 @@ TEST(ProbeFlight, WhatIsNoTlsIsShown) {
 
 TEST(ProbeFlight, AnotherMessageOrACutHelloIsGarbage) {
   FlightReader other;
-  ASSERT_TRUE(other.take(as_bytes(hex("1603030004" "0e000000"))));  // server_hello_done
+  ASSERT_TRUE(
+      other.take(as_bytes(hex("1603030004"
+                              "0e000000"))));  // server_hello_done
   EXPECT_EQ(other.answer().outcome, Outcome::garbage);
   std::string cut = kServerHello;
   cut[8] = 0x40;  // the message says that it is shorter than what is in it
@@ -101,9 +103,9 @@ TEST(ProbeFlight, EndsWithoutAnAnswer) {
 
 TEST(ProbeFlight, FindsAnExtensionOfEncryptedExtensions) {
   // RFC 8448 3.
-  const std::string message = hex(
-      "080000240022000a00140012001d001700180019010001010102010301040000"
-      "0000001c00024001");
+  const std::string message =
+      hex("080000240022000a00140012001d001700180019010001010102010301040000"
+          "0000001c00024001");
   // supported_groups, server_name, record_size_limit
   const auto groups = find_encrypted_extension(as_bytes(message), 10);
   ASSERT_TRUE(groups);
@@ -116,11 +118,25 @@ TEST(ProbeFlight, FindsAnExtensionOfEncryptedExtensions) {
 
 TEST(ProbeFlight, CountsStapleAndTimestampsOfTheLeaf) {
   // One certificate of 3 bytes; status_request with a response of 5, a list of two SCTs of 2 and 1.
-  const std::string entry = "000003" "aabbcc" "0018"
-                            "0005" "0009" "01" "000005" "0102030405"
-                            "0012" "0007" "0005"  // the list is cut short: its second entry
-                            "0002" "aaaa" "01";
-  const std::string body = "00" "000020" + entry;
+  const std::string entry =
+      "000003"
+      "aabbcc"
+      "0018"
+      "0005"
+      "0009"
+      "01"
+      "000005"
+      "0102030405"
+      "0012"
+      "0007"
+      "0005"  // the list is cut short: its second entry
+      "0002"
+      "aaaa"
+      "01";
+  const std::string body =
+      "00"
+      "000020" +
+      entry;
   const std::string message = hex("0b000024" + body);
   const auto extras = read_certificate_extras(as_bytes(message));
   ASSERT_TRUE(extras) << extras.error().message;

@@ -11,9 +11,9 @@ TEST(ProbeOptions, ReadsTargets) {
     const char* host;
     uint16_t port;
   } const cases[] = {
-      {"example.org", "example.org", 443},     {"example.org:8443", "example.org", 8443},
-      {"192.0.2.1:1", "192.0.2.1", 1},         {"[2001:db8::1]:65535", "2001:db8::1", 65535},
-      {"[2001:db8::1]", "2001:db8::1", 443},   {"2001:db8::1", "2001:db8::1", 443},
+      {"example.org", "example.org", 443},   {"example.org:8443", "example.org", 8443},
+      {"192.0.2.1:1", "192.0.2.1", 1},       {"[2001:db8::1]:65535", "2001:db8::1", 65535},
+      {"[2001:db8::1]", "2001:db8::1", 443}, {"2001:db8::1", "2001:db8::1", 443},
   };
   for (const auto& c : cases) {
     Options options;

@@ -87,9 +87,7 @@ TEST(RouteExplain, SaysWhatGoesBeforeARouteThatMatches) {
 // The look-up and the account of it are written apart: they have to agree on everything.
 TEST(RouteExplain, AgreesWithTheLookUpOnRandomRoutes) {
   std::mt19937 random(20240813);
-  const auto pick = [&](auto list) {
-    return std::data(list)[random() % std::size(list)];
-  };
+  const auto pick = [&](auto list) { return std::data(list)[random() % std::size(list)]; };
   const auto one_in = [&](unsigned n) { return random() % n == 0; };
   using Texts = std::vector<std::string>;
   const Texts hosts = {"a.test", "b.test", "x.a.test", "*.a.test", "*.test", "*.x.a.test"};
@@ -121,7 +119,8 @@ TEST(RouteExplain, AgreesWithTheLookUpOnRandomRoutes) {
     const Table table = compiled(routes);
     ++tables;
     for (int i = 0; i < 40; ++i) {
-      const std::string host = pick(Texts{"a.test", "b.test", "x.a.test", "y.x.a.test", "c", "test"});
+      const std::string host =
+          pick(Texts{"a.test", "b.test", "x.a.test", "y.x.a.test", "c", "test"});
       const std::string path =
           pick(Texts{"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/ab", "/b", "/b/b", "*", ""});
       Made made(host, path, pick(std::vector<const char*>{"GET", "POST"}));
@@ -129,8 +128,7 @@ TEST(RouteExplain, AgreesWithTheLookUpOnRandomRoutes) {
       made.request.query = pick(std::vector<const char*>{"", "q=1", "q=2"});
       const Route* found = table.match(made.subject());
       const auto account = explain(table, made.subject());
-      const Route* said =
-          !account.empty() && account[0].taken ? account[0].route : nullptr;
+      const Route* said = !account.empty() && account[0].taken ? account[0].route : nullptr;
       ASSERT_EQ(found == nullptr ? "none" : found->settings.name,
                 said == nullptr ? "none" : said->settings.name)
           << host << ' ' << path << ' ' << made.request.method_text << " round " << round;

@@ -12,7 +12,8 @@
 namespace pqedge::route {
 
 struct TestScene {
-  explicit TestScene(std::string_view target = "/a/b?x=1", std::string_view authority = "A.test:8443")
+  explicit TestScene(std::string_view target = "/a/b?x=1",
+                     std::string_view authority = "A.test:8443")
       : request(arena) {
     request.method = http::Method::get;
     request.method_text = "GET";

@@ -36,10 +36,11 @@ TEST(Tunnel, RoutesOfOneHostAndOtherPortsDoNotHideEachOther) {
   all.name = "all";
   all.pool = "p";
   all.priority = 10;
-  const auto problems = validate({connect_route("a", "db.test", 1),
-                                  connect_route("b", "db.test", 2), all});
+  const auto problems =
+      validate({connect_route("a", "db.test", 1), connect_route("b", "db.test", 2), all});
   for (const Problem& p : problems) ADD_FAILURE() << p.key << " " << p.what;
-  EXPECT_FALSE(validate({connect_route("a", "db.test", 1), connect_route("b", "db.test", 1)}).empty());
+  EXPECT_FALSE(
+      validate({connect_route("a", "db.test", 1), connect_route("b", "db.test", 1)}).empty());
 }
 
 TEST(Tunnel, Upgrades) {

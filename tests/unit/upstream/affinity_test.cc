@@ -35,9 +35,11 @@ TEST_F(Affinity, KeysOfAddressesFieldsAndCookies) {
   };
   EXPECT_EQ(key(Kind::none, ""), 0u);
   EXPECT_NE(key(Kind::client_ip, ""), key(Kind::client_ip, "", "192.0.2.2"));
-  EXPECT_EQ(key(Kind::client_ip, "", "2001:db8:1:2::1"), key(Kind::client_ip, "", "2001:db8:1:2:3::9"))
+  EXPECT_EQ(key(Kind::client_ip, "", "2001:db8:1:2::1"),
+            key(Kind::client_ip, "", "2001:db8:1:2:3::9"))
       << "one host";
-  EXPECT_NE(key(Kind::client_ip, "", "2001:db8:1:2::1"), key(Kind::client_ip, "", "2001:db8:1:3::1"));
+  EXPECT_NE(key(Kind::client_ip, "", "2001:db8:1:2::1"),
+            key(Kind::client_ip, "", "2001:db8:1:3::1"));
   EXPECT_NE(key(Kind::header, "X-User"), 0u);
   EXPECT_EQ(key(Kind::header, "X-Other"), 0u);
   EXPECT_NE(key(Kind::cookie, "sid"), 0u);
@@ -47,7 +49,8 @@ TEST_F(Affinity, KeysOfAddressesFieldsAndCookies) {
 TEST_F(Affinity, ATieCookieNamesTheMemberUntilItsTime) {
   const std::string_view text =
       make_tie_cookie("srv", 0xabc, 3600 * kSecond, 1'000'000, true, arena_);
-  EXPECT_EQ(text, "srv=0000000000000abc-f5050; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600; Secure");
+  EXPECT_EQ(text,
+            "srv=0000000000000abc-f5050; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600; Secure");
   const std::string_view value = text.substr(4, text.find(';') - 4);
   EXPECT_EQ(member_of_cookie(value, 1'003'599), 0xabcu);
   EXPECT_EQ(member_of_cookie(value, 1'003'600), 0u);
@@ -57,8 +60,9 @@ TEST_F(Affinity, ATieCookieNamesTheMemberUntilItsTime) {
 }
 
 TEST_F(Affinity, ACookieThatIsNoneOfOursTiesToNobody) {
-  for (const char* text : {"", "1", "000000000000000", "000000000000000g", "0000000000000001-",
-                           "0000000000000001-x", "0000000000000001x", "0000000000000001-fffffffffffffffff"}) {
+  for (const char* text :
+       {"", "1", "000000000000000", "000000000000000g", "0000000000000001-", "0000000000000001-x",
+        "0000000000000001x", "0000000000000001-fffffffffffffffff"}) {
     EXPECT_EQ(member_of_cookie(text, 0), 0u) << text;
   }
 }
@@ -75,7 +79,8 @@ TEST(TableOfTies, KeepsATieFromTheLastRequestOn) {
 TEST(TableOfTies, TheFirstClaimHolds) {
   Ties ties(64);
   EXPECT_EQ(ties.claim(1, 7, 0, kSecond, kSecond), 7u);
-  EXPECT_EQ(ties.claim(1, 8, 0, kSecond, kSecond), 7u) << "another request of the client was faster";
+  EXPECT_EQ(ties.claim(1, 8, 0, kSecond, kSecond), 7u)
+      << "another request of the client was faster";
   EXPECT_EQ(ties.claim(1, 8, 7, kSecond, kSecond), 8u) << "in place of one that is gone";
 }
 

@@ -120,8 +120,8 @@ TEST_F(Waiting, WhoIsCalledAndLeavesPassesTheCallOn) {
   ASSERT_TRUE(wait(b_, one_) && wait(a_, two_));
   turn();
   pool_.free = 1;
-  a_.note_room();          // a message to b, about one
-  one_.lease.abandon();    // its client leaves before it comes
+  a_.note_room();        // a message to b, about one
+  one_.lease.abandon();  // its client leaves before it comes
   turn();
   turn();
   ASSERT_EQ(pool_.served.size(), 1u);

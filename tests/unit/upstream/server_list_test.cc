@@ -25,16 +25,29 @@ TEST(ServerList, ReadsAddressesAndObjects) {
 }
 
 TEST(ServerList, SaysWhichEntryIsWrong) {
-  for (const char* text :
-       {"", "{", "[", "1", "null", "{\"servers\":1}", "{\"x\":[]}", "{\"servers\":[],\"x\":1}",
-        "[1]", "[\"a.test:80\"]", "[\"127.0.0.1\"]", "[\"127.0.0.1:0\"]", "[\"0.0.0.0:80\"]",
-        "[\"127.0.0.1:80\",\"127.0.0.1:80\"]", "[{}]", "[{\"address\":1}]",
-        "[{\"address\":\"127.0.0.1:1\",\"weight\":-1}]",
-        "[{\"address\":\"127.0.0.1:1\",\"weight\":1001}]",
-        "[{\"address\":\"127.0.0.1:1\",\"weight\":1.5}]",
-        "[{\"address\":\"127.0.0.1:1\",\"wieght\":1}]",
-        "[{\"address\":\"127.0.0.1:1\",\"id\":\"a b\"}]",
-        "[{\"address\":\"127.0.0.1:1\",\"id\":\"a\"},{\"address\":\"127.0.0.1:2\",\"id\":\"a\"}]"}) {
+  for (const char* text : {"",
+                           "{",
+                           "[",
+                           "1",
+                           "null",
+                           "{\"servers\":1}",
+                           "{\"x\":[]}",
+                           "{\"servers\":[],\"x\":1}",
+                           "[1]",
+                           "[\"a.test:80\"]",
+                           "[\"127.0.0.1\"]",
+                           "[\"127.0.0.1:0\"]",
+                           "[\"0.0.0.0:80\"]",
+                           "[\"127.0.0.1:80\",\"127.0.0.1:80\"]",
+                           "[{}]",
+                           "[{\"address\":1}]",
+                           "[{\"address\":\"127.0.0.1:1\",\"weight\":-1}]",
+                           "[{\"address\":\"127.0.0.1:1\",\"weight\":1001}]",
+                           "[{\"address\":\"127.0.0.1:1\",\"weight\":1.5}]",
+                           "[{\"address\":\"127.0.0.1:1\",\"wieght\":1}]",
+                           "[{\"address\":\"127.0.0.1:1\",\"id\":\"a b\"}]",
+                           "[{\"address\":\"127.0.0.1:1\",\"id\":\"a\"},{\"address\":\"127.0.0.1:"
+                           "2\",\"id\":\"a\"}]"}) {
     const auto list = parse_server_list(text);
     ASSERT_FALSE(list) << text;
     EXPECT_FALSE(list.error().message.empty()) << text;

@@ -34,12 +34,8 @@ Decoded decode(std::string_view bytes, size_t piece, size_t max_data = SIZE_MAX)
         out.body += bytes.substr(out.used, got.size);
         out.used += got.size;
         break;
-      case ChunkedDecoder::Event::trailers:
-        out.done = true;
-        return out;
-      case ChunkedDecoder::Event::error:
-        out.reason = got.reason;
-        return out;
+      case ChunkedDecoder::Event::trailers: out.done = true; return out;
+      case ChunkedDecoder::Event::error: out.reason = got.reason; return out;
     }
   }
 }

@@ -9,7 +9,8 @@ namespace pqedge::test {
 namespace {
 
 constexpr std::string_view kAsk =
-    "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n\r\n";
+    "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: "
+    "WebSocket\r\n\r\n";
 
 std::string asked(std::string_view head) {
   ServerRig rig;
@@ -23,11 +24,11 @@ TEST(Http1Upgrade, WhatAsksForOne) {
                   "Content-Length: 0\r\n\r\n"),
             "spdy/3.1");
   for (const char* rest : {
-           "Upgrade: websocket\r\n",                                     // no Connection
-           "Connection: upgrade\r\n",                                    // no Upgrade
-           "Connection: upgrade\r\nUpgrade: websocket, h2c\r\n",         // a choice
+           "Upgrade: websocket\r\n",                              // no Connection
+           "Connection: upgrade\r\n",                             // no Upgrade
+           "Connection: upgrade\r\nUpgrade: websocket, h2c\r\n",  // a choice
            "Connection: upgrade\r\nUpgrade: websocket\r\nUpgrade: x\r\n",
-           "Connection: upgrade\r\nUpgrade: web socket\r\n",             // no protocol
+           "Connection: upgrade\r\nUpgrade: web socket\r\n",  // no protocol
            "Connection: upgrade\r\nUpgrade: a/b/c\r\n",
            "Connection: upgrade\r\nUpgrade:\r\n",
        }) {
@@ -36,8 +37,8 @@ TEST(Http1Upgrade, WhatAsksForOne) {
   EXPECT_EQ(asked("GET / HTTP/1.0\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"),
             "");
   // RFC 6455 4.1.
-  EXPECT_EQ(asked("POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"),
-            "");
+  EXPECT_EQ(
+      asked("POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"), "");
   // With a body it is a request like others.
   EXPECT_EQ(asked("POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: tcp\r\n"
                   "Content-Length: 1\r\n\r\nx"),
@@ -128,7 +129,8 @@ TEST(Http1Tunnel, CreditHoldsTheClientBack) {
   EXPECT_EQ(rig.last().events, "head(end) end ");
 }
 
-// ---- toward a backend ----------------------------------------------------------------------------
+// ---- toward a backend
+// ----------------------------------------------------------------------------
 
 BackendExchange& ask(ClientRig& rig, std::string_view protocol = "websocket") {
   BackendExchange& e = rig.open();

@@ -200,7 +200,8 @@ TEST(Http2Backend, CreditOfTheStreamIsTheHandlersAndTheConnectionsIsNot) {
   rig.settle();
   of_stream = 0;
   for (const ParsedFrame& f : rig.sent(FrameType::window_update)) {
-    if (f.head.stream_id == 1) of_stream += load_be32(reinterpret_cast<const uint8_t*>(f.payload.data()));
+    if (f.head.stream_id == 1)
+      of_stream += load_be32(reinterpret_cast<const uint8_t*>(f.payload.data()));
   }
   EXPECT_EQ(of_stream, 64u * 1024);
 }
@@ -209,8 +210,7 @@ TEST(Http2Backend, InformationalAnswersAndTrailers) {
   Rig rig;
   rig.accept();
   BackendExchange& e = rig.send();
-  rig.feed(Rig::head(1, "103", literal("link", "</a>")) + Rig::head(1, "200") +
-           Rig::data(1, "x") +
+  rig.feed(Rig::head(1, "103", literal("link", "</a>")) + Rig::head(1, "200") + Rig::data(1, "x") +
            frame(FrameType::headers, flag::kEndHeaders | flag::kEndStream, 1,
                  literal("grpc-status", "10")));
   EXPECT_EQ(e.events, "info(103) head(200) end ");

@@ -62,8 +62,8 @@ class Http3Client : public ::testing::Test,
     settings.verify = false;
     tls_ = *crypto::BackendTls::load(settings);
     context_ = std::shared_ptr<SSL_CTX>(tls_->make_context()->release(), SSL_CTX_free);
-    http3_ = std::make_unique<http3::ClientConnection>(*loop_, limits_, http3::ClientOptions{},
-                                                       *this);
+    http3_ =
+        std::make_unique<http3::ClientConnection>(*loop_, limits_, http3::ClientOptions{}, *this);
     quic_ = std::make_unique<quic::ClientConnection>(
         *loop_,
         quic::ClientOptions{.tls = {.context = context_,
@@ -105,7 +105,8 @@ class Http3Client : public ::testing::Test,
 
   bool run(const std::function<bool()>& done) { return run_until(*loop_, done); }
 
-  void ask(Asked& asked, std::string_view method, std::string_view target, std::string_view body = {}) {
+  void ask(Asked& asked, std::string_view method, std::string_view target,
+           std::string_view body = {}) {
     Arena arena;
     http::Request request(arena);
     request.method = http::parse_method(method);

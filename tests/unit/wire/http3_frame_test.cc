@@ -31,9 +31,7 @@ std::string read_all(std::string_view input, size_t step, bool* between = nullpt
           EXPECT_FALSE(reader.payload().empty());
           out += as_text(reader.payload());
           break;
-        case FrameReader::Event::end:
-          out += ";";
-          break;
+        case FrameReader::Event::end: out += ";"; break;
       }
     }
   }

@@ -37,7 +37,7 @@ inline Buffer crypto_frame(uint64_t offset, Bytes data) {
 inline bool seal_aead(const InitialKeys& keys, Bytes nonce, Bytes header, Bytes plain,
                       Buffer& out) {
   const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> c(EVP_CIPHER_CTX_new(),
-                                                                        EVP_CIPHER_CTX_free);
+                                                                          EVP_CIPHER_CTX_free);
   out.resize(plain.size() + 16);
   int n = 0;
   int last = 0;
@@ -45,15 +45,15 @@ inline bool seal_aead(const InitialKeys& keys, Bytes nonce, Bytes header, Bytes 
              1 &&
          EVP_EncryptUpdate(c.get(), nullptr, &n, header.data(), static_cast<int>(header.size())) ==
              1 &&
-         EVP_EncryptUpdate(c.get(), out.data(), &n, plain.data(),
-                           static_cast<int>(plain.size())) == 1 &&
+         EVP_EncryptUpdate(c.get(), out.data(), &n, plain.data(), static_cast<int>(plain.size())) ==
+             1 &&
          EVP_EncryptFinal_ex(c.get(), out.data() + n, &last) == 1 &&
          EVP_CIPHER_CTX_ctrl(c.get(), EVP_CTRL_AEAD_GET_TAG, 16, out.data() + plain.size()) == 1;
 }
 
 inline Buffer header_mask(const InitialKeys& keys, Bytes sample) {
   const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> c(EVP_CIPHER_CTX_new(),
-                                                                        EVP_CIPHER_CTX_free);
+                                                                          EVP_CIPHER_CTX_free);
   Buffer mask(32);
   int n = 0;
   if (EVP_EncryptInit_ex2(c.get(), EVP_aes_128_ecb(), keys.header.data(), nullptr, nullptr) != 1 ||

@@ -142,7 +142,8 @@ TEST(InitialReader, TakesScatteredFrames) {
   for (int round = 0; round < 50; ++round) {
     std::ranges::shuffle(frames, dice);
     Buffer all{0x01, 0x00, 0x00};
-    append(all, hex("02000000" "00"));  // an ACK of packet 0
+    append(all, hex("02000000"
+                    "00"));  // an ACK of packet 0
     for (const Buffer& f : frames) {
       append(all, f);
       all.push_back(0x00);
@@ -168,8 +169,8 @@ TEST(InitialReader, PassesOverWhatIsNotItsOwn) {
   const Buffer message = hello(100);
   InitialReader reader(kVersion1, kDestination);
   const Buffer other = hex("0102030405060708");
-  const Buffer foreign = seal_initial(kVersion1, other, kSource, 0, 1,
-                                      padded(crypto_frame(0, hello(200))));
+  const Buffer foreign =
+      seal_initial(kVersion1, other, kSource, 0, 1, padded(crypto_frame(0, hello(200))));
   Buffer damaged = packets_of(message, 200)[0];
   damaged.back() ^= 1;
   EXPECT_EQ(reader.take(foreign), State::more);
@@ -187,13 +188,17 @@ void expect_broken(const Buffer& frames) {
 }
 
 TEST(InitialReader, RefusesWhatNoClientSends) {
-  expect_broken(padded(crypto_frame(0, hex("02000001" "00")), 64));  // a ServerHello
-  expect_broken(padded(crypto_frame(0, hex("01004000")), 64));       // longer than 16 KiB
-  expect_broken(padded(crypto_frame(16 * 1024, hex("00")), 64));     // beyond it
-  expect_broken(padded(hex("0800"), 64));                            // a STREAM frame
-  expect_broken(hex("0600408000000000"));                            // cut short
-  expect_broken(hex("06000000" "1c00000000"));                       // CONNECTION_CLOSE
-  expect_broken(hex("02000040ff000000"));                            // ACK ranges not there
+  expect_broken(padded(crypto_frame(0, hex("02000001"
+                                           "00")),
+                       64));                                      // a ServerHello
+  expect_broken(padded(crypto_frame(0, hex("01004000")), 64));    // longer than 16 KiB
+  expect_broken(padded(crypto_frame(16 * 1024, hex("00")), 64));  // beyond it
+  expect_broken(padded(hex("0800"), 64));                         // a STREAM frame
+  expect_broken(hex("0600408000000000"));                         // cut short
+  expect_broken(
+      hex("06000000"
+          "1c00000000"));                  // CONNECTION_CLOSE
+  expect_broken(hex("02000040ff000000"));  // ACK ranges not there
 }
 
 // The same place with other bytes: who reads the packets in another order sees another hello.

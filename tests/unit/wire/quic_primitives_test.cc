@@ -158,8 +158,7 @@ TEST(QuicConnectionIdMap, AgreesWithAMapUnderRandomUse) {
           table.erase(as_bytes(id), value);
         }
         break;
-      default:
-        EXPECT_EQ(table.find(as_bytes(id)), known == model.end() ? nullptr : known->second);
+      default: EXPECT_EQ(table.find(as_bytes(id)), known == model.end() ? nullptr : known->second);
     }
     ASSERT_EQ(table.size(), model.size());
   }
