@@ -13,7 +13,7 @@ using edge::PoolOrder;
 using Json = nlohmann::json;
 using Kind = PoolOrder::Kind;
 
-constexpr std::string_view kBackends = "/backends/";
+constexpr std::string_view kBackendsFolder = "/backends/";
 
 constexpr std::pair<std::string_view, Kind> kKinds[] = {
     {"add", Kind::add},     {"remove", Kind::remove}, {"weight", Kind::weight},
@@ -48,12 +48,12 @@ Result<PoolOrder> read_named(PoolOrder order, std::string_view body) {
 }  // namespace
 
 Result<PoolOrder> read_order(http::Method method, std::string_view path, std::string_view body) {
-  const size_t slash = path.find('/', kBackends.size());
-  if (!path.starts_with(kBackends) || slash == std::string_view::npos) {
+  const size_t slash = path.find('/', kBackendsFolder.size());
+  if (!path.starts_with(kBackendsFolder) || slash == std::string_view::npos) {
     return refuse(404, "there is no such page; / lists them");
   }
   PoolOrder order;
-  order.pool = path.substr(kBackends.size(), slash - kBackends.size());
+  order.pool = path.substr(kBackendsFolder.size(), slash - kBackendsFolder.size());
   const std::string_view word = path.substr(slash + 1);
   if (word == "servers") {
     if (method != http::Method::put) return refuse(405, "PUT");

@@ -23,7 +23,7 @@ constexpr long kModes =
     SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER;
 constexpr const char* kTls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";  // RFC 9325 4.2
 // A chain of SLH-DSA signatures has some 150 KB.
-constexpr long kMaxChain = 256 * 1024;
+constexpr long kMaxChainBytes = 256 * 1024;
 // OpenSSL sends four at most; one place is kept for the group that a server has asked for.
 constexpr size_t kMaxShares = 3;
 constexpr std::array<uint8_t, 9> kAlpn = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
@@ -75,8 +75,9 @@ void check_shares(const BackendTlsSettings& s, Problems& out) {
   }
   for (const Group* group : *groups) {
     if (is_available(*group)) continue;
-    out.push_back({"tls_groups", std::format("\"{}\" is not in the TLS library in use ({})",
-                                             group->name, OpenSSL_version(OPENSSL_VERSION_STRING))});
+    out.push_back(
+        {"tls_groups", std::format("\"{}\" is not in the TLS library in use ({})", group->name,
+                                   OpenSSL_version(OPENSSL_VERSION_STRING))});
   }
   if (s.key_shares.size() > kMaxShares) {
     out.push_back({"tls_key_shares", std::format("has {} groups", s.key_shares.size()),
@@ -165,8 +166,7 @@ Problems validate(const BackendTlsSettings& s) {
     out.push_back({s.chain_file.empty() ? "tls_certificate" : "tls_key", "is missing",
                    "a certificate and its key go together"});
   }
-  check_duration(out, "tls_handshake_timeout", s.handshake_timeout, 10 * kMillisecond,
-                 5 * kMinute);
+  check_duration(out, "tls_handshake_timeout", s.handshake_timeout, 10 * kMillisecond, 5 * kMinute);
   return out;
 }
 
@@ -238,7 +238,7 @@ Result<SslCtxPtr> BackendTls::make_context() const {
   SSL_CTX_set_options(c, kOptions);
   SSL_CTX_set_mode(c, kModes);
   SSL_CTX_set_read_ahead(c, 1);
-  SSL_CTX_set_max_cert_list(c, kMaxChain);
+  SSL_CTX_set_max_cert_list(c, kMaxChainBytes);
   SSL_CTX_set_verify(c, settings_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   if (settings_.session_resumption) {
     SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);

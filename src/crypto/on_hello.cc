@@ -77,19 +77,19 @@ counters::Counter ech_counter(const char* result) {
   return counters::Counter("pqedge_tls_ech_total", "Encrypted Client Hellos", {{"result", result}});
 }
 
-// The hello within an encrypted one decides in everything: name, policy, protocol. What is wrong with
-// the outer one ends the handshake all the same.
+// The hello within an encrypted one decides in everything: name, policy, protocol. What is wrong
+// with the outer one ends the handshake all the same.
 void judge_inner(SSL* ssl, const Policy& policy, SessionState& state) {
-  static const counters::Counter accepted = ech_counter("accepted");
-  static const counters::Counter refused = ech_counter("refused");
+  static const counters::Counter inner_accepted = ech_counter("accepted");
+  static const counters::Counter inner_refused = ech_counter("refused");
   if (state.hello != HelloVerdict::accepted && state.hello != HelloVerdict::classical) return;
   const net::EchUse use = ech_use(ssl);
   net::ConnectionFacts& facts = *state.facts;
   if (!facts.hello_retry) {
     facts.ech = use;
-    if (use == net::EchUse::refused) refused.add();
+    if (use == net::EchUse::refused) inner_refused.add();
     if (use != net::EchUse::accepted) return;
-    accepted.add();
+    inner_accepted.add();
     facts.outer_sni = std::move(facts.sni);
     state.outer_sent_alpn = state.sent_alpn;
     state.hello = HelloVerdict::none;
@@ -158,21 +158,12 @@ int on_client_hello(SSL* ssl, int* alert, bool quic) {
       begin_certificate_extras(policy->settings);
       return SSL_CLIENT_HELLO_SUCCESS;
     case HelloVerdict::none:
-    case HelloVerdict::malformed:
-      *alert = SSL_AD_DECODE_ERROR;
-      break;
+    case HelloVerdict::malformed: *alert = SSL_AD_DECODE_ERROR; break;
     case HelloVerdict::bad_server_name:
-    case HelloVerdict::changed:
-      *alert = SSL_AD_ILLEGAL_PARAMETER;
-      break;
-    case HelloVerdict::no_protocol:
-      *alert = SSL_AD_NO_APPLICATION_PROTOCOL;
-      break;
-    case HelloVerdict::policy_failed:
-      break;
-    case HelloVerdict::classical:
-      *alert = SSL_AD_INSUFFICIENT_SECURITY;
-      break;
+    case HelloVerdict::changed: *alert = SSL_AD_ILLEGAL_PARAMETER; break;
+    case HelloVerdict::no_protocol: *alert = SSL_AD_NO_APPLICATION_PROTOCOL; break;
+    case HelloVerdict::policy_failed: break;
+    case HelloVerdict::classical: *alert = SSL_AD_INSUFFICIENT_SECURITY; break;
   }
   return SSL_CLIENT_HELLO_ERROR;
 }

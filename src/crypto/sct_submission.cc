@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kLogId = 32;
+constexpr size_t kLogIdSize = 32;
 constexpr size_t kMaxPart = 4096;  // of signatures and extensions
 
 Result<std::string> bytes_of(const Json& object, const char* key) {
@@ -25,7 +25,7 @@ bool is_number(const Json& object, const char* key) {
   return it != object.end() && it->is_number_unsigned();
 }
 
-void put(std::string& out, uint64_t value, int bytes) {
+void put_number(std::string& out, uint64_t value, int bytes) {
   for (int i = bytes - 1; i >= 0; --i) out += static_cast<char>(value >> (8 * i) & 0xff);
 }
 
@@ -50,12 +50,12 @@ Result<std::string> read_add_chain_answer(std::string_view json) {
   if (!extensions) return extensions;
   const auto signature = bytes_of(answer, "signature");
   if (!signature) return signature;
-  if (id->size() != kLogId) return fail("its answer's \"id\" has {} bytes", id->size());
+  if (id->size() != kLogIdSize) return fail("its answer's \"id\" has {} bytes", id->size());
   std::string timestamp;
-  put(timestamp, 0, 1);
+  put_number(timestamp, 0, 1);
   timestamp += *id;
-  put(timestamp, answer["timestamp"].get<uint64_t>(), 8);
-  put(timestamp, extensions->size(), 2);
+  put_number(timestamp, answer["timestamp"].get<uint64_t>(), 8);
+  put_number(timestamp, extensions->size(), 2);
   timestamp += *extensions;
   timestamp += *signature;  // with its algorithms and length in it
   // The form of the whole, once more.

@@ -5,23 +5,12 @@
 // hands out is bounded by the size that the ticket allowed.
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 #include "crypto/early_data.h"
+#include "crypto/scratch_record.h"
 #include "crypto/tls_stream.h"
 
 namespace pqedge::crypto {
-namespace {
-
-constexpr size_t kMaxPlaintext = 1 << 14;  // RFC 8446 5.1
-
-uint8_t* scratch_record() {
-  thread_local const std::unique_ptr<uint8_t[]> scratch(new uint8_t[kMaxPlaintext]);
-  return scratch.get();
-}
-
-}  // namespace
-
 // Says what SSL_do_handshake() says, and takes early data out on the way.
 int TlsStream::step_handshake() {
   while (reading_early_) {
@@ -34,8 +23,7 @@ int TlsStream::step_handshake() {
       case SSL_READ_EARLY_DATA_FINISH:  // it is over, or there is none
         reading_early_ = false;
         break;
-      default:
-        return 0;
+      default: return 0;
     }
   }
   return SSL_do_handshake(ssl_.get());

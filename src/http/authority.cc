@@ -18,7 +18,7 @@ enum : uint8_t { kName = 1, kUpper = 2 };
 // Letters, digits, "-", ".", "_" and "~". RFC 3986 also lets percent-encoding and sub-delims stand
 // in a reg-name; no DNS name has them (RFC 9110 4.2 hosts are DNS names or addresses), and a comma
 // or a quote would speak in the lists that a host is written into (X-Forwarded-Host, Forwarded).
-constexpr std::array<uint8_t, 256> make_classes() {
+constexpr std::array<uint8_t, 256> make_host_classes() {
   std::array<uint8_t, 256> classes{};
   for (size_t c = '0'; c <= '9'; ++c) classes[c] = kName;
   for (size_t c = 'a'; c <= 'z'; ++c) classes[c] = kName;
@@ -26,9 +26,9 @@ constexpr std::array<uint8_t, 256> make_classes() {
   for (char c : std::string_view("-._~")) classes[static_cast<size_t>(c)] = kName;
   return classes;
 }
-constexpr std::array<uint8_t, 256> kClasses = make_classes();
+constexpr std::array<uint8_t, 256> kHostClasses = make_host_classes();
 
-std::unexpected<Refusal> refuse(std::string_view reason) {
+std::unexpected<Refusal> refuse_host(std::string_view reason) {
   return std::unexpected(Refusal{400, reason});
 }
 
@@ -38,13 +38,13 @@ std::expected<std::string_view, Refusal> ip_literal(std::string_view text, Arena
   const std::string_view inside = text.substr(1, text.size() - 2);
   in6_addr parsed;
   if (inside.empty() || inside.size() >= sizeof address || inside.contains('\0')) {
-    return refuse("malformed IPv6 address in the host");
+    return refuse_host("malformed IPv6 address in the host");
   }
   std::memcpy(address, inside.data(), inside.size());
   address[inside.size()] = '\0';
   if (inet_pton(AF_INET6, address, &parsed) != 1 ||
       inet_ntop(AF_INET6, &parsed, address, sizeof address) == nullptr) {
-    return refuse("malformed IPv6 address in the host");
+    return refuse_host("malformed IPv6 address in the host");
   }
   const std::string_view canonical = address;
   if (inside == canonical) return text;
@@ -55,16 +55,16 @@ std::expected<std::string_view, Refusal> reg_name(std::string_view text, Arena& 
   uint8_t all = kName;
   uint8_t any = 0;
   for (char c : text) {
-    const uint8_t k = kClasses[static_cast<uint8_t>(c)];
+    const uint8_t k = kHostClasses[static_cast<uint8_t>(c)];
     all &= k;
     any |= k;
   }
-  if (all == 0) return refuse("byte that may not stand in a host name");
+  if (all == 0) return refuse_host("byte that may not stand in a host name");
   if (text.ends_with('.')) text.remove_suffix(1);
   if (text.empty() || text.front() == '.' || text.back() == '.' || text.contains("..")) {
-    return refuse("empty host, or an empty label in it");
+    return refuse_host("empty host, or an empty label in it");
   }
-  if (text.size() > kLongestName) return refuse("host name too long");
+  if (text.size() > kLongestName) return refuse_host("host name too long");
   if ((any & kUpper) == 0) return text;
   char* const lower = static_cast<char*>(arena.allocate(text.size()));
   std::ranges::transform(text, lower, ascii_lower);
@@ -74,13 +74,13 @@ std::expected<std::string_view, Refusal> reg_name(std::string_view text, Arena& 
 }  // namespace
 
 std::expected<Authority, Refusal> parse_authority(std::string_view text, Arena& arena) {
-  if (text.empty()) return refuse("no host");
+  if (text.empty()) return refuse_host("no host");
   std::string_view host = text;
   std::string_view after;
   const bool literal = text.front() == '[';
   if (literal) {
     const size_t close = text.find(']');
-    if (close == std::string_view::npos) return refuse("malformed IPv6 address in the host");
+    if (close == std::string_view::npos) return refuse_host("malformed IPv6 address in the host");
     host = text.substr(0, close + 1);
     after = text.substr(close + 1);
   } else if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
@@ -92,11 +92,11 @@ std::expected<Authority, Refusal> parse_authority(std::string_view text, Arena& 
   if (after.size() > 1) {
     const auto port = after.size() <= 6 ? parse_decimal(after.substr(1)) : std::nullopt;
     if (after.front() != ':' || !port || *port == 0 || *port > 65535) {
-      return refuse("malformed port in the host");
+      return refuse_host("malformed port in the host");
     }
     authority.port = static_cast<uint16_t>(*port);
   } else if (!after.empty() && after != ":") {
-    return refuse("malformed port in the host");
+    return refuse_host("malformed port in the host");
   }
   const auto name = literal ? ip_literal(host, arena) : reg_name(host, arena);
   if (!name) return std::unexpected(name.error());

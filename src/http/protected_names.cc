@@ -41,13 +41,14 @@ constexpr std::array<std::string_view, 2> kProtectedPrefixes = {"x-forwarded", "
 // By which proxies tell of a client's certificate: nginx and its ingress, HAProxy, Apache, Traefik
 // and Envoy (those of X-Forwarded-* included), AWS, Azure, Cloudflare, RFC 9440.
 constexpr std::array<std::string_view, 14> kCertificatePrefixes = {
-    "cf-client-cert", "cf-cert-",        "client-cert",           "ssl-client",
-    "ssl-server",     "tls-client",      "x-amzn-mtls",           "x-arr-clientcert",
-    "x-client-cert",  "x-client-dn",     "x-client-verify",       "x-forwarded-client-cert",
+    "cf-client-cert",  "cf-cert-",    "client-cert",     "ssl-client",
+    "ssl-server",      "tls-client",  "x-amzn-mtls",     "x-arr-clientcert",
+    "x-client-cert",   "x-client-dn", "x-client-verify", "x-forwarded-client-cert",
     "x-forwarded-tls", "x-ssl-"};
 
-constexpr size_t kLongest = 24;
-static_assert(std::ranges::max(kProtected, {}, &std::string_view::size).size() == kLongest);
+constexpr size_t kLongestProtected = 24;
+static_assert(std::ranges::max(kProtected, {}, &std::string_view::size).size() ==
+              kLongestProtected);
 static_assert(std::ranges::is_sorted(kProtected));
 
 // First letters of the above: most other names end here.
@@ -71,8 +72,8 @@ Protection protection_of(std::string_view name) {
   if (name.empty()) return Protection::none;
   const char first = ascii_lower(name.front());
   if (first < 'a' || first > 'z' || !(kFirstLetters >> (first & 31) & 1)) return Protection::none;
-  char folded[kLongest];
-  const size_t size = std::min(name.size(), kLongest);
+  char folded[kLongestProtected];
+  const size_t size = std::min(name.size(), kLongestProtected);
   bool spelled = true;
   for (size_t i = 0; i < size; ++i) {
     folded[i] = fold(name[i]);
@@ -86,7 +87,7 @@ Protection protection_of(std::string_view name) {
   for (std::string_view prefix : kProtectedPrefixes) {
     if (text.starts_with(prefix)) return found;
   }
-  if (name.size() > kLongest) return Protection::none;
+  if (name.size() > kLongestProtected) return Protection::none;
   return std::ranges::binary_search(kProtected, text) ? found : Protection::none;
 }
 

@@ -18,7 +18,7 @@ std::unexpected<Refusal> refuse(std::string_view reason, uint16_t status = 400) 
 bool is_multiplexed(Version v) { return v == Version::http2 || v == Version::http3; }
 
 // What the checks look at, found in one pass.
-struct Found {
+struct RequestFraming {
   const Field* host = nullptr;
   const Field* content_length = nullptr;
   const Field* max_forwards = nullptr;
@@ -31,52 +31,43 @@ struct Found {
   bool expects_other = false;
 };
 
-void note_expect(std::string_view value, Found& found) {
+void note_expect(std::string_view value, RequestFraming& framing) {
   for_each_member(value, [&](std::string_view member) {
     if (iequals(member, "100-continue")) {
-      found.expects_continue = true;
+      framing.expects_continue = true;
     } else {
-      found.expects_other = true;
+      framing.expects_other = true;
     }
   });
 }
 
-Found look_through(const Fields& fields) {
-  Found found;
+RequestFraming look_through(const Fields& fields) {
+  RequestFraming framing;
   fields.for_each([&](const Field& f) {
     switch (f.id) {
       case Name::host:
-        found.many_hosts = found.host != nullptr;
-        found.host = &f;
+        framing.many_hosts = framing.host != nullptr;
+        framing.host = &f;
         break;
       case Name::content_length:
-        found.many_lengths = found.content_length != nullptr;
-        found.content_length = &f;
+        framing.many_lengths = framing.content_length != nullptr;
+        framing.content_length = &f;
         break;
       case Name::connection:
-        found.connection_size += f.value.size();
-        found.connection_specific = true;
+        framing.connection_size += f.value.size();
+        framing.connection_specific = true;
         break;
       case Name::keep_alive:
       case Name::proxy_connection:
       case Name::transfer_encoding:
-      case Name::upgrade:
-        found.connection_specific = true;
-        break;
-      case Name::te:
-        found.te_not_trailers |= !iequals(f.value, "trailers");
-        break;
-      case Name::expect:
-        note_expect(f.value, found);
-        break;
-      case Name::max_forwards:
-        found.max_forwards = &f;
-        break;
-      default:
-        break;
+      case Name::upgrade: framing.connection_specific = true; break;
+      case Name::te: framing.te_not_trailers |= !iequals(f.value, "trailers"); break;
+      case Name::expect: note_expect(f.value, framing); break;
+      case Name::max_forwards: framing.max_forwards = &f; break;
+      default: break;
     }
   });
-  return found;
+  return framing;
 }
 
 uint16_t effective_port(const Authority& a, std::string_view scheme) {
@@ -93,38 +84,38 @@ bool agree(std::string_view a, std::string_view b, const Request& request) {
          effective_port(*left, request.scheme) == effective_port(*right, request.scheme);
 }
 
-std::expected<void, Refusal> check_host(Request& request, const Found& found) {
-  if (found.many_hosts) return refuse("more than one Host field");
+std::expected<void, Refusal> check_host(Request& request, const RequestFraming& framing) {
+  if (framing.many_hosts) return refuse("more than one Host field");
   if (is_multiplexed(request.version)) {
     // RFC 9113 8.3.1, RFC 9114 4.3.1.
-    if (found.host == nullptr) {
+    if (framing.host == nullptr) {
       if (request.authority.empty()) return refuse("neither :authority nor Host");
     } else if (request.authority.empty()) {
-      request.authority = found.host->value;
-    } else if (!agree(request.authority, found.host->value, request)) {
+      request.authority = framing.host->value;
+    } else if (!agree(request.authority, framing.host->value, request)) {
       return refuse("Host and :authority differ");
     }
     return {};
   }
   // RFC 9112 3.2. HTTP/1.0 knows requests without it.
-  if (found.host == nullptr) {
+  if (framing.host == nullptr) {
     if (request.version == Version::http11) return refuse("no Host field");
     return {};
   }
   // An absolute target's authority stands for the field's (RFC 9112 3.2.2), which must be sound.
   if (request.authority.empty()) {
-    request.authority = found.host->value;
-  } else if (!found.host->value.empty() && request.method != Method::connect &&
-             !parse_authority(found.host->value, *request.arena)) {
+    request.authority = framing.host->value;
+  } else if (!framing.host->value.empty() && request.method != Method::connect &&
+             !parse_authority(framing.host->value, *request.arena)) {
     return refuse("malformed Host field");
   }
   return {};
 }
 
-std::expected<void, Refusal> check_length(Request& request, const Found& found) {
-  if (found.content_length == nullptr) return {};
-  if (found.many_lengths) return refuse("more than one Content-Length field");
-  const auto length = parse_decimal(found.content_length->value);
+std::expected<void, Refusal> check_length(Request& request, const RequestFraming& framing) {
+  if (framing.content_length == nullptr) return {};
+  if (framing.many_lengths) return refuse("more than one Content-Length field");
+  const auto length = parse_decimal(framing.content_length->value);
   if (!length) return refuse("malformed Content-Length");
   if (request.body == BodyKind::length && request.content_length != *length) {
     return refuse("Content-Length and the body differ");
@@ -137,19 +128,19 @@ bool counts_hops(Method m) { return m == Method::options || m == Method::trace; 
 }  // namespace
 
 std::expected<void, Refusal> check_request(Request& request) {
-  const Found found = look_through(request.fields);
+  const RequestFraming framing = look_through(request.fields);
   if (is_multiplexed(request.version)) {
-    if (found.connection_specific) return refuse("connection-specific field in HTTP/2 or HTTP/3");
-    if (found.te_not_trailers) return refuse("TE other than trailers in HTTP/2 or HTTP/3");
+    if (framing.connection_specific) return refuse("connection-specific field in HTTP/2 or HTTP/3");
+    if (framing.te_not_trailers) return refuse("TE other than trailers in HTTP/2 or HTTP/3");
   }
-  if (found.connection_size > kMaxConnectionOptions) return refuse("too many Connection options");
-  if (auto ok = check_host(request, found); !ok) return ok;
-  if (auto ok = check_length(request, found); !ok) return ok;
-  if (found.expects_other) return refuse("unknown expectation", 417);
+  if (framing.connection_size > kMaxConnectionOptions) return refuse("too many Connection options");
+  if (auto ok = check_host(request, framing); !ok) return ok;
+  if (auto ok = check_length(request, framing); !ok) return ok;
+  if (framing.expects_other) return refuse("unknown expectation", 417);
   // RFC 9110 10.1.1: an HTTP/1.0 client's expectation is ignored.
-  request.expects_continue = found.expects_continue && request.version != Version::http10;
-  if (found.max_forwards != nullptr && counts_hops(request.method) &&
-      !parse_decimal(found.max_forwards->value)) {
+  request.expects_continue = framing.expects_continue && request.version != Version::http10;
+  if (framing.max_forwards != nullptr && counts_hops(request.method) &&
+      !parse_decimal(framing.max_forwards->value)) {
     return refuse("malformed Max-Forwards");
   }
   return {};

@@ -13,12 +13,13 @@ namespace {
 // Not a power of two: buffers 64 KiB apart would all fall on the same cache lines.
 constexpr size_t kStride = 64 * 1024 + 17 * 64;
 constexpr size_t kMaxMessage = 64 * 1024;  // the most that GRO puts into one message
-constexpr size_t kControlSize = 192;
+constexpr size_t kReceiveControlSize = 192;
 
-const counters::Counter kDatagrams("pqedge_udp_received_datagrams_total",
-                                   "UDP datagrams received.");
-const counters::Counter kMessages("pqedge_udp_received_messages_total",
-                                  "Messages they came in: fewer than the datagrams with GRO.");
+const counters::Counter kReceivedDatagrams("pqedge_udp_received_datagrams_total",
+                                           "UDP datagrams received.");
+const counters::Counter kReceivedMessages(
+    "pqedge_udp_received_messages_total",
+    "Messages they came in: fewer than the datagrams with GRO.");
 const counters::Counter kTruncated("pqedge_udp_truncated_total",
                                    "UDP messages dropped since they did not fit the buffer.");
 const counters::Counter kDrops("pqedge_udp_kernel_drops_total",
@@ -50,7 +51,7 @@ Address ip_address(int family, const void* ip, uint16_t port) {
 
 struct UdpReceiver::Buffers {
   struct alignas(cmsghdr) Control {
-    uint8_t bytes[kControlSize];
+    uint8_t bytes[kReceiveControlSize];
   };
 
   Buffers() : data(std::make_unique_for_overwrite<uint8_t[]>(kBatch * kStride)) {
@@ -82,7 +83,7 @@ std::span<const UdpReceiver::Message> UdpReceiver::fetch() {
   Buffers& b = buffers();
   for (mmsghdr& h : b.headers) {
     h.msg_hdr.msg_namelen = sizeof(sockaddr_in6);
-    h.msg_hdr.msg_controllen = kControlSize;
+    h.msg_hdr.msg_controllen = kReceiveControlSize;
   }
   int n;
   do {
@@ -109,8 +110,8 @@ std::span<const UdpReceiver::Message> UdpReceiver::fetch() {
     datagrams += (m.bytes.size() + m.segment - 1) / m.segment;
     ++count;
   }
-  kMessages.add(static_cast<uint64_t>(n));
-  kDatagrams.add(datagrams);
+  kReceivedMessages.add(static_cast<uint64_t>(n));
+  kReceivedDatagrams.add(datagrams);
   return std::span(b.messages).first(count);
 }
 

@@ -12,18 +12,18 @@ namespace {
 namespace extension = crypto::extension;
 
 constexpr uint16_t kGrease = 0x4a4a;
-constexpr uint16_t kStatusRequest = 5;        // RFC 6066 8
-constexpr uint16_t kPadding = 21;             // RFC 7685
-constexpr uint16_t kExtendedMasterSecret = 23;  // RFC 7627
-constexpr uint16_t kPskModes = 45;            // RFC 8446 4.2.9
+constexpr uint16_t kExtensionStatusRequest = 5;  // RFC 6066 8
+constexpr uint16_t kPadding = 21;                // RFC 7685
+constexpr uint16_t kExtendedMasterSecret = 23;   // RFC 7627
+constexpr uint16_t kPskModes = 45;               // RFC 8446 4.2.9
 constexpr uint16_t kRenegotiationInfo = 0xff01;  // RFC 5746
 constexpr size_t kMaxRecord = 1 << 14;
 
 // Everything that a server may sign with, old and new: the probe's own list must never be why a
 // handshake fails.
-constexpr uint16_t kSchemes[] = {0x0904, 0x0905, 0x0906, 0x0403, 0x0503, 0x0603, 0x0807, 0x0808,
-                                 0x0804, 0x0805, 0x0806, 0x0809, 0x080a, 0x080b, 0x0401, 0x0501,
-                                 0x0601, 0x0201, 0x0203};
+constexpr uint16_t kSchemes[] = {0x0904, 0x0905, 0x0906, 0x0403, 0x0503, 0x0603, 0x0807,
+                                 0x0808, 0x0804, 0x0805, 0x0806, 0x0809, 0x080a, 0x080b,
+                                 0x0401, 0x0501, 0x0601, 0x0201, 0x0203};
 
 class Writer {
  public:
@@ -119,7 +119,7 @@ void write_extensions(Writer& w, const HelloShape& shape) {
     w.u8(1);
     w.u8(0);  // uncompressed
   });
-  write_extension(w, kStatusRequest, [&] {
+  write_extension(w, kExtensionStatusRequest, [&] {
     w.u8(1);  // ocsp, without responder IDs or extensions
     w.u16(0);
     w.u16(0);
@@ -161,7 +161,7 @@ std::vector<uint8_t> in_records(Bytes message, size_t fragment) {
   Writer w;
   while (!message.empty()) {
     const Bytes piece = message.first(std::min({message.size(), fragment, kMaxRecord}));
-    w.u8(22);      // handshake
+    w.u8(22);       // handshake
     w.u16(kTls10);  // what a first hello's record carries (RFC 8446 5.1)
     w.u16(static_cast<uint16_t>(piece.size()));
     w.bytes(piece);

@@ -10,8 +10,8 @@
 namespace pqedge::record {
 namespace {
 
-const counters::Counter g_dropped("pqedge_access_log_dropped_total",
-                                  "Access log lines lost because the writer was behind.");
+const counters::Counter g_access_lines_dropped(
+    "pqedge_access_log_dropped_total", "Access log lines lost because the writer was behind.");
 const counters::Counter g_written("pqedge_access_log_lines_total",
                                   "Access log lines handed to the writer.");
 
@@ -24,7 +24,7 @@ constexpr int kRecordsADrain = 64;
 void Recorder::push_copy(const AccessRecord& record) {
   uint8_t* place = ring_.reserve(packed_size(record));
   if (place == nullptr) {
-    g_dropped.add();
+    g_access_lines_dropped.add();
     return;
   }
   pack(record, place);

@@ -14,8 +14,8 @@
 namespace pqedge::record {
 namespace {
 
-const counters::Counter g_dropped("pqedge_error_log_dropped_total",
-                                  "Error log messages lost because the writer was behind.");
+const counters::Counter g_error_lines_dropped(
+    "pqedge_error_log_dropped_total", "Error log messages lost because the writer was behind.");
 
 constexpr size_t kMostQueued = 1024 * 1024;  // bytes
 
@@ -102,7 +102,7 @@ class ErrorLog {
   void push(log::Level level, std::string_view component, std::string_view message) {
     const std::lock_guard lock(queue_mutex_);
     if (queue_.size() >= kMostQueued) {
-      g_dropped.add();
+      g_error_lines_dropped.add();
       return;
     }
     append_message(queue_, level, component, message);

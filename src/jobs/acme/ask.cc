@@ -8,7 +8,7 @@
 namespace pqedge::acme {
 namespace {
 
-constexpr Nanos kTimeout = 5 * kSecond;
+constexpr Nanos kAskTimeout = 5 * kSecond;
 
 counters::Counter asks(const char* answer) {
   return counters::Counter("pqedge_acme_asks_total",
@@ -24,7 +24,7 @@ const counters::Counter kFailed = asks("failed");
 Permission Asker::ask(const std::string& host) {
   if (http_ == nullptr) {
     auto client = HttpClient::create(
-        {.timeout = std::min(kTimeout, settings_.wait), .plain = true, .stop = &stop_});
+        {.timeout = std::min(kAskTimeout, settings_.wait), .plain = true, .stop = &stop_});
     if (!client) {
       log::error("acme", "{}", client.error().message);
       return Permission::unknown;

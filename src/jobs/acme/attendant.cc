@@ -10,14 +10,14 @@
 namespace pqedge::acme {
 namespace {
 
-constexpr Nanos kLook = 60 * kSecond;        // for what another process stored
-constexpr Nanos kLookAtLock = 2 * kSecond;   // while another process has an order under way
+constexpr Nanos kLookForOthers = 60 * kSecond;  // for what another process stored
+constexpr Nanos kLookAtLock = 2 * kSecond;      // while another process has an order under way
 constexpr Nanos kPollAfterFailure = 600 * kSecond;
 
 const counters::Counter kIssued("pqedge_acme_orders_total", "Orders of certificates, by result.",
                                 {{"result", "issued"}});
-const counters::Counter kFailed("pqedge_acme_orders_total", "Orders of certificates, by result.",
-                                {{"result", "failed"}});
+const counters::Counter kOrdersFailed("pqedge_acme_orders_total",
+                                      "Orders of certificates, by result.", {{"result", "failed"}});
 const counters::Counter kFailing("pqedge_acme_failing",
                                  "Certificates whose last order failed: an alarm.", {},
                                  counters::Kind::gauge);
@@ -102,8 +102,7 @@ void Attendant::poll_window(Entry& entry) {
   auto answer = session_.renewal_info(entry.validity->renewal_id);
   if (!answer) {
     log::warning("acme", "{}: {}", entry.title(), answer.error().text);
-    entry.next_poll =
-        monotonic_now() + std::max(kPollAfterFailure, answer.error().retry_after);
+    entry.next_poll = monotonic_now() + std::max(kPollAfterFailure, answer.error().retry_after);
     return;
   }
   entry.next_poll = monotonic_now() + next_poll(answer->retry_after);
@@ -122,12 +121,12 @@ Nanos Attendant::next_look(const Entry& entry) const {
   const Nanos now = monotonic_now();
   Nanos next = now;  // without a certificate: as soon as it may be tried again
   if (entry.validity) {
-    next += kLook;
+    next += kLookForOthers;
     const double seconds = std::clamp(due_at(entry) - wall_seconds(), 0.0, 60.0);
     next = std::min(next, now + static_cast<Nanos>(seconds * static_cast<double>(kSecond)));
     next = std::min(next, std::max(entry.next_poll, now));
   }
-  return std::max(next, std::min(entry.retry_at, now + kLook));
+  return std::max(next, std::min(entry.retry_at, now + kLookForOthers));
 }
 
 Nanos Attendant::attend(Entry& entry) {
@@ -219,9 +218,9 @@ void Attendant::succeeded(Entry& entry, bool by_window) {
 }
 
 Nanos Attendant::failed(Entry& entry, const Failure& why) {
-  if (stop_.load(std::memory_order_relaxed)) return monotonic_now() + kLook;
+  if (stop_.load(std::memory_order_relaxed)) return monotonic_now() + kLookForOthers;
   if (entry.failures == 0) kFailing.add();
-  kFailed.add();
+  kOrdersFailed.add();
   ++entry.failures;
   const Nanos delay = back_off(entry.failures, settings_->retry_min, settings_->retry_max,
                                why.retry_after, random_unit());

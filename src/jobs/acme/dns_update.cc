@@ -16,7 +16,7 @@
 namespace pqedge::acme {
 namespace {
 
-constexpr Nanos kTimeout = 10 * kSecond;
+constexpr Nanos kUpdateTimeout = 10 * kSecond;
 constexpr size_t kMaxAnswer = 4096;
 
 Result<void> wait_until(int fd, short events, Nanos deadline, const net::Address& server) {
@@ -66,7 +66,7 @@ Result<std::string> receive(int fd, size_t size, Nanos deadline, const net::Addr
 
 // RFC 1035 4.2.2: two bytes of length before each message.
 Result<std::string> exchange(const net::Address& server, const std::string& request) {
-  const Nanos deadline = monotonic_now() + kTimeout;
+  const Nanos deadline = monotonic_now() + kUpdateTimeout;
   auto fd = net::connect_stream(server);
   if (!fd) return std::unexpected(fd.error());
   if (auto ok = wait_until(fd->get(), POLLOUT, deadline, server); !ok) {

@@ -1,4 +1,5 @@
 #include "jobs/acme/service.h"
+#include "jobs/acme/sleep.h"
 
 #include <pthread.h>
 
@@ -11,11 +12,6 @@ namespace pqedge::acme {
 namespace {
 
 constexpr int kAttendants = 4;  // a CA that hangs with one order leaves room for others
-constexpr Nanos kMostSleep = 60 * kSecond;
-
-std::chrono::nanoseconds until(Nanos when, Nanos now) {
-  return std::chrono::nanoseconds(when <= now ? 0 : std::min(when - now, kMostSleep));
-}
 
 std::shared_ptr<Entry> find(const std::vector<std::shared_ptr<Entry>>& entries,
                             const std::string& id, bool on_demand) {
@@ -168,7 +164,7 @@ void Service::attend() {
     const Nanos now = monotonic_now();
     const auto entry = take_due(now, next);
     if (entry == nullptr) {
-      changed_.wait_for(lock, until(next, now));
+      changed_.wait_for(lock, sleep_until(next, now));
       continue;
     }
     entry->busy = true;

@@ -6,12 +6,12 @@
 #include "base/counters.h"
 #include "jobs/acme/ask.h"
 #include "jobs/acme/service.h"
+#include "jobs/acme/sleep.h"
 #include "jobs/acme/storage.h"
 
 namespace pqedge::acme {
 namespace {
 
-constexpr Nanos kMostSleep = 60 * kSecond;
 constexpr Nanos kAfterNoAnswer = 10 * kSecond;  // then the ask URL may be asked again
 
 // By OnDemandGate::Verdict.
@@ -22,10 +22,6 @@ counters::Counter hellos(const char* verdict) {
 }
 const std::array kHellos = {hellos("waits"),  hellos("waits"),   hellos("bad name"),
                             hellos("denied"), hellos("limited"), hellos("full")};
-
-std::chrono::nanoseconds until(Nanos when, Nanos now) {
-  return std::chrono::nanoseconds(when <= now ? 0 : std::min(when - now, kMostSleep));
-}
 
 }  // namespace
 
@@ -63,9 +59,8 @@ bool Service::request(std::string_view host, OnDemandGate::Wake wake) {
 void Service::add_asked(const std::string& name) {
   {
     const std::lock_guard lock(mutex_);
-    const auto known = std::ranges::find_if(entries_, [&](const auto& e) {
-      return e->on_demand && e->names.front() == name;
-    });
+    const auto known = std::ranges::find_if(
+        entries_, [&](const auto& e) { return e->on_demand && e->names.front() == name; });
     if (known != entries_.end()) {
       (*known)->due = 0;
     } else {
@@ -117,7 +112,7 @@ void Service::keep_time() {
     const Nanos next = g == nullptr ? kNever : g->wake_late(now);
     lock.lock();
     if (stop_.load(std::memory_order_relaxed) || seen != requests_ || g != gate_) continue;
-    asked_.wait_for(lock, until(next, now));
+    asked_.wait_for(lock, sleep_until(next, now));
   }
 }
 

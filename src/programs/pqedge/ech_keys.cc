@@ -1,4 +1,5 @@
 #include "programs/pqedge/ech_keys.h"
+#include "programs/pqedge/complain.h"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -45,11 +46,6 @@ Result<std::string> read_file(const std::string& path) {
   return out;
 }
 
-int complain(const std::string& what) {
-  std::fprintf(stderr, "pqedge: %s\n", what.c_str());
-  return 1;
-}
-
 std::string suite_names(const crypto::EchConfig& config) {
   std::string text;
   for (const auto& [kdf, aead] : config.suites) {
@@ -63,16 +59,17 @@ std::string suite_names(const crypto::EchConfig& config) {
 EchKeysCommand::EchKeysCommand(CLI::App& app)
     : command_(app.add_subcommand("ech-keys", "Keys of Encrypted Client Hello.")),
       generate_(command_->add_subcommand("generate", "Make a key.")),
-      show_(command_->add_subcommand(
-          "show", "Print what key files hold, and the DNS record to publish.")) {
+      show_(command_->add_subcommand("show",
+                                     "Print what key files hold, and the DNS record to publish.")) {
   command_->require_subcommand(1);
-  generate_->add_option("--public-name", public_name_,
-                        "The name that clients send where it can be read on the way.")
+  generate_
+      ->add_option("--public-name", public_name_,
+                   "The name that clients send where it can be read on the way.")
       ->required();
   generate_->add_option("-o,--out", out_, "A new file for the key; it must not be there yet.")
       ->required();
-  generate_->add_option("--max-name-length", max_name_length_,
-                        "Clients pad inner names to this length.")
+  generate_
+      ->add_option("--max-name-length", max_name_length_, "Clients pad inner names to this length.")
       ->check(CLI::Range(0, 255))
       ->capture_default_str();
   show_->add_option("FILE", files_, "Key files, the newest first.")->required();

@@ -1,4 +1,5 @@
 #include "programs/pqedge/explain.h"
+#include "programs/pqedge/complain.h"
 
 #include <cstdio>
 #include <format>
@@ -14,11 +15,6 @@ namespace pqedge {
 namespace {
 
 constexpr int kNoRoute = 3;
-
-int complain(const std::string& what) {
-  std::fprintf(stderr, "pqedge explain: %s\n", what.c_str());
-  return 1;
-}
 
 Result<config::Configuration> load(const std::string& file) {
   if (file.empty()) return config::default_configuration(1);
@@ -87,23 +83,26 @@ void print(const config::Configuration& c, const std::vector<route::Candidate>& 
 
 int explain(const ExplainOptions& options) {
   const auto c = load(options.config);
-  if (!c) return complain(c.error().message);
+  if (!c) return complain(c.error().message, "pqedge explain");
   const auto table = route::Table::compile(c->edge.routes);
-  if (!table) return complain(table.error().message);
+  if (!table) return complain(table.error().message, "pqedge explain");
   if (!net::Address::from_ip(options.client, 0)) {
-    return complain(std::format("{} is no IP address", in_quotes(options.client)));
+    return complain(std::format("{} is no IP address", in_quotes(options.client)),
+                    "pqedge explain");
   }
   Arena arena;
   http::Request request(arena);
   request.method_text = options.method;
   request.method = http::parse_method(options.method);
-  if (auto read = read_url(options.url, request); !read) return complain(read.error().message);
+  if (auto read = read_url(options.url, request); !read)
+    return complain(read.error().message, "pqedge explain");
   if (auto read = read_fields(options.fields, request); !read) {
-    return complain(read.error().message);
+    return complain(read.error().message, "pqedge explain");
   }
   if (auto ok = http::canonicalise(request); !ok) {
     return complain(std::format("refused with {} before any route is looked at: {}",
-                                ok.error().status, ok.error().reason));
+                                ok.error().status, ok.error().reason),
+                    "pqedge explain");
   }
   std::string seen = std::format("host {}, path {}", request.host, request.path);
   if (!request.query.empty()) seen += std::format(", query {}", request.query);

@@ -16,7 +16,7 @@ namespace {
 
 std::string our_line() { return std::format("{}\n", getpid()); }
 
-std::string content(const std::string& path) {
+std::string content_of(const std::string& path) {
   const net::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   char buffer[32];
   const ssize_t n = fd ? ::read(fd.get(), buffer, sizeof buffer) : 0;
@@ -44,7 +44,7 @@ Result<void> PidFile::write(const std::string& path) {
 }
 
 void PidFile::remove() {
-  if (!path_.empty() && content(path_) == our_line()) ::unlink(path_.c_str());
+  if (!path_.empty() && content_of(path_) == our_line()) ::unlink(path_.c_str());
   path_.clear();
 }
 

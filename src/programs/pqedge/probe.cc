@@ -22,7 +22,7 @@ int refuse(const std::string& message) {
   return kNotGraded;
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print_report(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 Result<void> finish(ProbeCommand& c) {
   probe::Options& o = c.options;
@@ -80,7 +80,7 @@ void declare_probe(CLI::App& app, ProbeCommand& c) {
 
 int run_probe(ProbeCommand& c) {
   if (c.rules) {
-    print(probe::rules_text());
+    print_report(probe::rules_text());
     return 0;
   }
   if (auto ok = finish(c); !ok) return refuse(ok.error().message);
@@ -93,8 +93,8 @@ int run_probe(ProbeCommand& c) {
   const auto report = probe::run(c.options, *address);
   if (!report) return refuse(c.target + ": " + report.error().message);
   const probe::Verdict verdict = probe::judge(*report);
-  print(c.format == "json" ? probe::to_json(*report, verdict)
-                           : probe::to_text(*report, verdict, wants_colour()));
+  print_report(c.format == "json" ? probe::to_json(*report, verdict)
+                                  : probe::to_text(*report, verdict, wants_colour()));
   const bool below = !c.fail_below.empty() && verdict.grade > *probe::parse_grade(c.fail_below);
   return below ? kBelow : kGraded;
 }

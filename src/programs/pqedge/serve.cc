@@ -18,8 +18,8 @@
 #include "config/insecure_backends.h"
 #include "config/load.h"
 #include "crypto/certificates.h"
-#include "crypto/providers.h"
 #include "crypto/kernel_tls.h"
+#include "crypto/providers.h"
 #include "edge/canaries.h"
 #include "edge/server.h"
 #include "jobs/demo_backend.h"
@@ -35,20 +35,21 @@
 namespace pqedge {
 namespace {
 
-void print(const std::string& text) {
+void print_now(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
 // What `make run` shows.
 void print_what_to_try() {
-  print(
+  print_now(
       "\npqedge is serving https://localhost:8443 (TCP and UDP) with a certificate made just now.\n"
       "\nTry:\n"
       "  curl -k --http1.1 https://localhost:8443/bytes/1000 -o /dev/null -w '%{http_version}\\n'\n"
       "  curl -k --http2 https://localhost:8443/\n"
       "  curl -k --http3-only https://localhost:8443/\n"
-      "  openssl s_client -connect localhost:8443 -groups X25519MLKEM768 </dev/null | grep -i group\n"
+      "  openssl s_client -connect localhost:8443 -groups X25519MLKEM768 </dev/null | grep -i "
+      "group\n"
       "  curl -i http://localhost:8080/            (a redirect to https)\n"
       "  curl http://127.0.0.1:8081/metrics\n"
       "\nCtrl-C stops it.\n\n");
@@ -183,10 +184,10 @@ class Process final : private net::EventSource {
       auto sockets = admin_->sockets();
       if (!sockets) return std::unexpected(sockets.error());
       for (admin::Server::Socket& s : *sockets) {
-        out.push_back({.use = s.control ? edge::PassedSocket::Use::control
-                                        : edge::PassedSocket::Use::admin,
-                       .address = s.address,
-                       .fd = std::move(s.fd)});
+        out.push_back(
+            {.use = s.control ? edge::PassedSocket::Use::control : edge::PassedSocket::Use::admin,
+             .address = s.address,
+             .fd = std::move(s.fd)});
       }
       return {};
     };
@@ -237,7 +238,10 @@ class Process final : private net::EventSource {
           .value_or("[]\n");
     };
     hooks.order = [this](const edge::PoolOrder& order) {
-      return on_main([this, order] { return server_->order(order); });
+      return on_main([this, order]() -> Result<std::string> {
+        if (auto ok = no_upgrade(); !ok) return std::unexpected(ok.error());
+        return server_->order(order);
+      });
     };
     hooks.canaries_json = [this] {
       return on_main([this]() -> Result<std::string> {
@@ -246,11 +250,21 @@ class Process final : private net::EventSource {
           .value_or("[]");
     };
     hooks.set_canary = [this](std::string route, std::string percent) {
-      return on_main([this, route = std::move(route), percent = std::move(percent)] {
-        return edge::set_canary(server_->snapshot(), route, percent);
-      });
+      return on_main(
+          [this, route = std::move(route), percent = std::move(percent)]() -> Result<std::string> {
+            if (auto ok = no_upgrade(); !ok) return std::unexpected(ok.error());
+            return edge::set_canary(server_->snapshot(), route, percent);
+          });
     };
     return hooks;
+  }
+
+  // The process that takes this one's place has been told what was ordered, and would not know of
+  // more.
+  Result<void> no_upgrade() const {
+    if (server_->draining()) return std::unexpected(Error{"the process is shutting down", 409});
+    if (upgrade_ == nullptr || !upgrade_->running()) return {};
+    return std::unexpected(Error{"an upgrade is under way: ask again when it is done", 409});
   }
 
   // Called on the admin thread: runs on the main loop and waits.

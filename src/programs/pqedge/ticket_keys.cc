@@ -1,4 +1,5 @@
 #include "programs/pqedge/ticket_keys.h"
+#include "programs/pqedge/complain.h"
 
 #include <unistd.h>
 
@@ -13,11 +14,6 @@
 
 namespace pqedge {
 namespace {
-
-int complain(const std::string& what) {
-  std::fprintf(stderr, "pqedge: %s\n", what.c_str());
-  return 1;
-}
 
 std::string when(Nanos wall) {
   const auto seconds = static_cast<time_t>(wall / kSecond);

@@ -12,12 +12,13 @@ constexpr size_t kLowWater = 64 * 1024;
 // So that one server cannot hold the loop.
 constexpr int kReadsPerTurn = 8;
 
-class Connection final : public http::ClientConnection,
-                         public http::ClientStream,
-                         public net::StreamHandler {
+class ClientConnection final : public http::ClientConnection,
+                               public http::ClientStream,
+                               public net::StreamHandler {
  public:
-  Connection(net::Loop& loop, std::unique_ptr<net::Stream> stream,
-             std::shared_ptr<const http::Limits> limits, http::ClientConnectionHandler& handler);
+  ClientConnection(net::Loop& loop, std::unique_ptr<net::Stream> stream,
+                   std::shared_ptr<const http::Limits> limits,
+                   http::ClientConnectionHandler& handler);
 
   // http::ClientConnection
   http::ClientStream& open_stream(http::ClientStreamHandler& handler) override;
@@ -59,55 +60,57 @@ class Connection final : public http::ClientConnection,
   http::ClientConnectionHandler& owner_;
 
   http::ClientStreamHandler* tunnel_ = nullptr;  // until both directions have ended
-  ChunkRef buffer_;          // while there is something to read
-  bool used_ = false;        // one tunnel, ever
-  bool head_due_ = false;    // the handler waits for its answer
-  bool open_ = false;        // it has it
+  ChunkRef buffer_;                              // while there is something to read
+  bool used_ = false;                            // one tunnel, ever
+  bool head_due_ = false;                        // the handler waits for its answer
+  bool open_ = false;                            // it has it
   bool paused_ = false;
   bool read_due_ = false;
   bool input_ended_ = false;
   bool end_told_ = false;
   bool output_ended_ = false;
   bool above_low_water_ = false;
-  bool draining_ = false;    // both directions have ended, the last bytes go out
-  bool broken_ = false;      // to be told from the end of the turn
+  bool draining_ = false;  // both directions have ended, the last bytes go out
+  bool broken_ = false;    // to be told from the end of the turn
   bool closed_ = false;
   uint64_t written_ = 0;
-  uint64_t unsent_ = 0;      // of it, when the connection ended
+  uint64_t unsent_ = 0;  // of it, when the connection ended
   uint64_t unconsumed_ = 0;
   std::string_view reason_;
   net::Timer drain_timer_;
   net::Deferred turn_end_;
 };
 
-Connection::Connection(net::Loop& loop, std::unique_ptr<net::Stream> stream,
-                       std::shared_ptr<const http::Limits> limits,
-                       http::ClientConnectionHandler& handler)
+ClientConnection::ClientConnection(net::Loop& loop, std::unique_ptr<net::Stream> stream,
+                                   std::shared_ptr<const http::Limits> limits,
+                                   http::ClientConnectionHandler& handler)
     : loop_(loop),
       stream_(std::move(stream)),
       limits_(std::move(limits)),
       owner_(handler),
       drain_timer_(
-          [](void* self) { static_cast<Connection*>(self)->shut("the server takes nothing"); },
+          [](void* self) {
+            static_cast<ClientConnection*>(self)->shut("the server takes nothing");
+          },
           this),
-      turn_end_([](void* self) { static_cast<Connection*>(self)->on_turn_end(); }, this) {
+      turn_end_([](void* self) { static_cast<ClientConnection*>(self)->on_turn_end(); }, this) {
   stream_->set_handler(this);
 }
 
 // ---- toward the server --------------------------------------------------------------------------
 
-http::ClientStream& Connection::open_stream(http::ClientStreamHandler& handler) {
+http::ClientStream& ClientConnection::open_stream(http::ClientStreamHandler& handler) {
   used_ = true;
   tunnel_ = &handler;
   return *this;
 }
 
-void Connection::send_request_head(const http::Request&, bool) {
+void ClientConnection::send_request_head(const http::Request&, bool) {
   head_due_ = true;
   loop_.defer(turn_end_);
 }
 
-void Connection::send_request_body(Slice bytes) {
+void ClientConnection::send_request_body(Slice bytes) {
   if (closed_ || output_ended_ || bytes.empty()) return;
   written_ += bytes.size;
   stream_->write(std::move(bytes));
@@ -117,14 +120,14 @@ void Connection::send_request_body(Slice bytes) {
   }
 }
 
-void Connection::send_request_end(const http::Fields*) {
+void ClientConnection::send_request_end(const http::Fields*) {
   if (closed_ || output_ended_) return;
   output_ended_ = true;
   stream_->shutdown_write();
   if (end_told_) release();
 }
 
-void Connection::on_writable() {
+void ClientConnection::on_writable() {
   if (draining_) return release();
   if (!above_low_water_ || stream_->backlog() > kLowWater) return;
   above_low_water_ = false;
@@ -133,7 +136,7 @@ void Connection::on_writable() {
 
 // ---- from the server ----------------------------------------------------------------------------
 
-void Connection::tell_head() {
+void ClientConnection::tell_head() {
   open_ = true;
   http::Response& response = tunnel_->response();
   response.version = http::Version::http11;
@@ -143,7 +146,7 @@ void Connection::tell_head() {
   tunnel_->on_response_head(false);
 }
 
-void Connection::on_readable() {
+void ClientConnection::on_readable() {
   for (int reads = 0; !closed_ && !input_ended_; ++reads) {
     const size_t room = window();
     if (!open_ || room == 0) {
@@ -168,7 +171,7 @@ void Connection::on_readable() {
   buffer_ = {};
 }
 
-void Connection::on_input_end(bool broken) {
+void ClientConnection::on_input_end(bool broken) {
   input_ended_ = true;
   buffer_ = {};
   if (broken) {
@@ -178,14 +181,14 @@ void Connection::on_input_end(bool broken) {
   deliver_end();
 }
 
-void Connection::deliver_end() {
+void ClientConnection::deliver_end() {
   end_told_ = true;
   http::ClientStreamHandler& tunnel = *tunnel_;
   if (output_ended_) release();
   tunnel.on_response_end();
 }
 
-void Connection::response_consumed(size_t n) {
+void ClientConnection::response_consumed(size_t n) {
   unconsumed_ -= std::min<uint64_t>(n, unconsumed_);
   if (paused_ && open_ && window() > 0) loop_.defer(turn_end_);
 }
@@ -193,7 +196,7 @@ void Connection::response_consumed(size_t n) {
 // ---- the end ------------------------------------------------------------------------------------
 
 // What the client had sent goes out before the connection is closed, if the server takes it.
-void Connection::release() {
+void ClientConnection::release() {
   tunnel_ = nullptr;
   draining_ = true;
   if (stream_->backlog() == 0) return shut({});
@@ -201,23 +204,25 @@ void Connection::release() {
   if (!drain_timer_.armed()) drain_timer_.arm(loop_, limits_->send_timeout);
 }
 
-void Connection::cancel() {
+void ClientConnection::cancel() {
   if (tunnel_ == nullptr) return;
   tunnel_ = nullptr;
   shut("cancelled");
   stream_->abort();
 }
 
-void Connection::on_stream_error(const Error&) { fail("the server broke off the connection"); }
+void ClientConnection::on_stream_error(const Error&) {
+  fail("the server broke off the connection");
+}
 
-void Connection::fail(std::string_view detail) {
+void ClientConnection::fail(std::string_view detail) {
   if (closed_) return;
   shut(detail);
   broken_ = true;
   stream_->abort();
 }
 
-void Connection::shut(std::string_view reason) {
+void ClientConnection::shut(std::string_view reason) {
   if (closed_) return;
   unsent_ = stream_->backlog();
   closed_ = true;
@@ -225,7 +230,7 @@ void Connection::shut(std::string_view reason) {
   loop_.defer(turn_end_);
 }
 
-void Connection::on_turn_end() {
+void ClientConnection::on_turn_end() {
   if (!closed_ && std::exchange(head_due_, false) && tunnel_ != nullptr) tell_head();
   if (closed_) {
     if (auto* tunnel = std::exchange(tunnel_, nullptr); tunnel != nullptr && broken_) {
@@ -247,7 +252,7 @@ std::unique_ptr<http::ClientConnection> make_client(net::Loop& loop,
                                                     std::unique_ptr<net::Stream> stream,
                                                     std::shared_ptr<const http::Limits> limits,
                                                     http::ClientConnectionHandler& handler) {
-  return std::make_unique<Connection>(loop, std::move(stream), std::move(limits), handler);
+  return std::make_unique<ClientConnection>(loop, std::move(stream), std::move(limits), handler);
 }
 
 }  // namespace pqedge::bytes

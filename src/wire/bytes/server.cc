@@ -8,17 +8,17 @@ namespace pqedge::bytes {
 namespace {
 
 // Below it the handler is asked for more.
-constexpr size_t kLowWater = 64 * 1024;
+constexpr size_t kServerLowWater = 64 * 1024;
 // So that one client cannot hold the loop.
-constexpr int kReadsPerTurn = 8;
+constexpr int kServerReadsPerTurn = 8;
 
-class Connection final : public http::ServerConnection,
-                         public http::ServerStream,
-                         public net::StreamHandler {
+class ServerConnection final : public http::ServerConnection,
+                               public http::ServerStream,
+                               public net::StreamHandler {
  public:
-  Connection(net::Loop& loop, std::unique_ptr<net::Stream> stream,
-             const net::ConnectionFacts& facts, std::shared_ptr<const http::Limits> limits,
-             http::ServerConnectionHandler& handler);
+  ServerConnection(net::Loop& loop, std::unique_ptr<net::Stream> stream,
+                   const net::ConnectionFacts& facts, std::shared_ptr<const http::Limits> limits,
+                   http::ServerConnectionHandler& handler);
 
   // http::ServerConnection
   void drain(Nanos) override {}  // there is nobody to be told
@@ -47,7 +47,7 @@ class Connection final : public http::ServerConnection,
 
  private:
   enum class State : uint8_t {
-    asking,   // the tunnel is not there yet
+    asking,  // the tunnel is not there yet
     open,
     refused,  // there will be none
     closed
@@ -69,7 +69,7 @@ class Connection final : public http::ServerConnection,
 
   http::ServerStreamHandler* tunnel_ = nullptr;  // until it was told the end
   State state_ = State::asking;
-  ChunkRef buffer_;         // while there is something to read
+  ChunkRef buffer_;  // while there is something to read
   bool begun_ = false;
   bool paused_ = false;
   bool read_due_ = false;
@@ -84,23 +84,23 @@ class Connection final : public http::ServerConnection,
   net::Deferred turn_end_;
 };
 
-Connection::Connection(net::Loop& loop, std::unique_ptr<net::Stream> stream,
-                       const net::ConnectionFacts& facts,
-                       std::shared_ptr<const http::Limits> limits,
-                       http::ServerConnectionHandler& handler)
+ServerConnection::ServerConnection(net::Loop& loop, std::unique_ptr<net::Stream> stream,
+                                   const net::ConnectionFacts& facts,
+                                   std::shared_ptr<const http::Limits> limits,
+                                   http::ServerConnectionHandler& handler)
     : loop_(loop),
       stream_(std::move(stream)),
       facts_(facts),
       limits_(std::move(limits)),
       owner_(handler),
-      turn_end_([](void* self) { static_cast<Connection*>(self)->on_turn_end(); }, this) {
+      turn_end_([](void* self) { static_cast<ServerConnection*>(self)->on_turn_end(); }, this) {
   stream_->set_handler(this);
   stream_->pause_reading();
   paused_ = true;
   loop_.defer(turn_end_);
 }
 
-void Connection::begin() {
+void ServerConnection::begin() {
   begun_ = true;
   tunnel_ = &owner_.on_stream(*this);
   http::Request& request = tunnel_->request();
@@ -114,7 +114,7 @@ void Connection::begin() {
 
 // ---- from the client ----------------------------------------------------------------------------
 
-void Connection::on_readable() {
+void ServerConnection::on_readable() {
   for (int reads = 0; state_ == State::open && !input_ended_; ++reads) {
     const size_t room = window();
     if (room == 0) {
@@ -122,7 +122,7 @@ void Connection::on_readable() {
       stream_->pause_reading();
       break;
     }
-    if (reads == kReadsPerTurn) {
+    if (reads == kServerReadsPerTurn) {
       read_due_ = true;
       loop_.defer(turn_end_);
       break;
@@ -150,39 +150,39 @@ void Connection::on_readable() {
   buffer_ = {};
 }
 
-void Connection::consumed(size_t n) {
+void ServerConnection::consumed(size_t n) {
   unconsumed_ -= std::min<uint64_t>(n, unconsumed_);
   if (paused_ && state_ == State::open && window() > 0) loop_.defer(turn_end_);
 }
 
 // ---- to the client ------------------------------------------------------------------------------
 
-void Connection::send_head(const http::Response& response, bool end) {
+void ServerConnection::send_head(const http::Response& response, bool end) {
   if (state_ != State::asking) return;
   state_ = response.tunnel ? State::open : State::refused;
   loop_.defer(turn_end_);
   if (end) send_end(nullptr);
 }
 
-void Connection::send_body(Slice bytes) {
+void ServerConnection::send_body(Slice bytes) {
   if (state_ != State::open || output_ended_ || bytes.empty()) return;
   sent_ += bytes.size;
   stream_->write(std::move(bytes));
-  if (stream_->backlog() > kLowWater) {
+  if (stream_->backlog() > kServerLowWater) {
     above_low_water_ = true;
-    stream_->notify_below(kLowWater);
+    stream_->notify_below(kServerLowWater);
   }
 }
 
-void Connection::send_end(const http::Fields*) {
+void ServerConnection::send_end(const http::Fields*) {
   if (state_ == State::closed || output_ended_) return;
   output_ended_ = true;
   stream_->shutdown_write();
   loop_.defer(turn_end_);
 }
 
-void Connection::on_writable() {
-  if (above_low_water_ && stream_->backlog() <= kLowWater) {
+void ServerConnection::on_writable() {
+  if (above_low_water_ && stream_->backlog() <= kServerLowWater) {
     above_low_water_ = false;
     if (tunnel_ != nullptr && state_ == State::open && !output_ended_) tunnel_->on_writable();
   }
@@ -191,7 +191,7 @@ void Connection::on_writable() {
 
 // ---- the end ------------------------------------------------------------------------------------
 
-void Connection::finish_if_done() {
+void ServerConnection::finish_if_done() {
   if (state_ == State::closed || !output_ended_) return;
   if (state_ == State::open && !input_ended_) return;
   if (stream_->backlog() > 0) return stream_->notify_below(0);
@@ -199,7 +199,7 @@ void Connection::finish_if_done() {
   loop_.defer(turn_end_);
 }
 
-void Connection::fail(http::Abort why, std::string_view reason) {
+void ServerConnection::fail(http::Abort why, std::string_view reason) {
   if (state_ == State::closed) return;
   state_ = State::closed;
   failure_ = why;
@@ -208,12 +208,12 @@ void Connection::fail(http::Abort why, std::string_view reason) {
   loop_.defer(turn_end_);
 }
 
-void Connection::reset(http::Abort why) {
+void ServerConnection::reset(http::Abort why) {
   tunnel_ = nullptr;
   fail(why, http::abort_name(why));
 }
 
-void Connection::close_now() {
+void ServerConnection::close_now() {
   if (state_ == State::closed) return;
   fail(http::Abort::connection_lost, "closed by us");
   if (auto* tunnel = std::exchange(tunnel_, nullptr); tunnel != nullptr) {
@@ -221,11 +221,11 @@ void Connection::close_now() {
   }
 }
 
-void Connection::on_stream_error(const Error&) {
+void ServerConnection::on_stream_error(const Error&) {
   fail(http::Abort::connection_lost, "connection lost");
 }
 
-void Connection::on_turn_end() {
+void ServerConnection::on_turn_end() {
   if (!begun_ && state_ != State::closed) begin();
   if (state_ != State::closed) finish_if_done();
   if (state_ == State::closed) {
@@ -254,7 +254,8 @@ std::unique_ptr<http::ServerConnection> make_server(net::Loop& loop,
                                                     const net::ConnectionFacts& facts,
                                                     std::shared_ptr<const http::Limits> limits,
                                                     http::ServerConnectionHandler& handler) {
-  return std::make_unique<Connection>(loop, std::move(stream), facts, std::move(limits), handler);
+  return std::make_unique<ServerConnection>(loop, std::move(stream), facts, std::move(limits),
+                                            handler);
 }
 
 }  // namespace pqedge::bytes

@@ -17,7 +17,7 @@ using http::Refusal;
 // Around a target: method, two spaces, "HTTP/1.1". Around a reason phrase less.
 constexpr size_t kStartLineRest = 64;
 
-std::unexpected<Refusal> refuse(uint16_t status, std::string_view reason) {
+std::unexpected<Refusal> refuse_head(uint16_t status, std::string_view reason) {
   return std::unexpected(Refusal{status, reason});
 }
 
@@ -140,9 +140,9 @@ namespace {
 std::expected<http::Version, Refusal> parse_version(std::string_view text) {
   if (text.size() != 8 || !text.starts_with("HTTP/") || !is_digit(text[5]) || text[6] != '.' ||
       !is_digit(text[7])) {
-    return refuse(400, "malformed HTTP version");
+    return refuse_head(400, "malformed HTTP version");
   }
-  if (text[5] != '1') return refuse(505, "HTTP version not supported");
+  if (text[5] != '1') return refuse_head(505, "HTTP version not supported");
   return text[7] == '0' ? http::Version::http10 : http::Version::http11;
 }
 
@@ -164,16 +164,16 @@ std::expected<RequestLine, Refusal> parse_request_line(std::string_view line, ui
   RequestLine out;
   const size_t space = line.find(' ');
   out.method = line.substr(0, space);
-  if (!http::is_token(out.method)) return refuse(400, "malformed method");
-  if (space == std::string_view::npos) return refuse(400, "request line without a target");
+  if (!http::is_token(out.method)) return refuse_head(400, "malformed method");
+  if (space == std::string_view::npos) return refuse_head(400, "request line without a target");
   std::string_view rest = line.substr(space + 1);
   const size_t n = target_length(rest);
   out.target = rest.substr(0, n);
   // Exactly one space on each side (RFC 9112 3): others have been read in more than one way.
-  if (n == 0) return refuse(400, "request line without a target");
-  if (n > max_target) return refuse(414, "request target too long");
-  if (n == rest.size()) return refuse(400, "request line without a version");  // HTTP/0.9
-  if (rest[n] != ' ') return refuse(400, "invalid byte in the request target");
+  if (n == 0) return refuse_head(400, "request line without a target");
+  if (n > max_target) return refuse_head(414, "request target too long");
+  if (n == rest.size()) return refuse_head(400, "request line without a version");  // HTTP/0.9
+  if (rest[n] != ' ') return refuse_head(400, "invalid byte in the request target");
   const auto version = parse_version(rest.substr(n + 1));
   if (!version) return std::unexpected(version.error());
   out.version = *version;
@@ -185,18 +185,18 @@ std::expected<StatusLine, Refusal> parse_status_line(std::string_view line) {
   // out the second space with the reason.
   const auto version = parse_version(line.substr(0, 8));
   if (!version) {
-    return refuse(502,
-                  version.error().status == 505 ? version.error().reason : "malformed status line");
+    return refuse_head(
+        502, version.error().status == 505 ? version.error().reason : "malformed status line");
   }
   if (line.size() < 12 || line[8] != ' ' || (line.size() > 12 && line[12] != ' ')) {
-    return refuse(502, "malformed status line");
+    return refuse_head(502, "malformed status line");
   }
   uint16_t status = 0;
   for (const char c : line.substr(9, 3)) {
-    if (!is_digit(c)) return refuse(502, "malformed status code");
+    if (!is_digit(c)) return refuse_head(502, "malformed status code");
     status = static_cast<uint16_t>(status * 10 + (c - '0'));
   }
-  if (status < 100) return refuse(502, "malformed status code");
+  if (status < 100) return refuse_head(502, "malformed status code");
   return StatusLine{*version, status};
 }
 
@@ -257,7 +257,7 @@ std::expected<void, Refusal> parse_fields(std::string_view head, std::span<const
     const char* const end = head.data() + line_end;
     const char* const colon = find_colon(p, end);
     if (colon == end) [[unlikely]] {
-      return refuse(bad, is_blank(*p) ? "folded field line" : "field line without a colon");
+      return refuse_head(bad, is_blank(*p) ? "folded field line" : "field line without a colon");
     }
     std::string_view name(p, static_cast<size_t>(colon - p));
     if (response && is_blank(colon[-1]) && !is_blank(*p)) [[unlikely]] {
@@ -272,7 +272,7 @@ std::expected<void, Refusal> parse_fields(std::string_view head, std::span<const
     fields.push({name, value, id});
     p = end + 2;
   }
-  if (size > limits.max_bytes) return refuse(response ? 502 : 431, "head too large");
+  if (size > limits.max_bytes) return refuse_head(response ? 502 : 431, "head too large");
   return {};
 }
 

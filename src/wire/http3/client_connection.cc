@@ -16,14 +16,15 @@ const counters::Counter kGoaways{"pqedge_backend_http3_goaways_total",
                                  "GOAWAY frames from backends over HTTP/3"};
 const counters::Counter kBadAnswers{"pqedge_backend_http3_bad_responses_total",
                                     "malformed answers of backends over HTTP/3"};
-const counters::Counter kErrors{"pqedge_backend_http3_connection_errors_total",
-                                "HTTP/3 connections ended since the backend broke the protocol"};
+const counters::Counter kBackendErrors{
+    "pqedge_backend_http3_connection_errors_total",
+    "HTTP/3 connections ended since the backend broke the protocol"};
 const counters::Counter kSilent{"pqedge_backend_http3_silent_total",
                                 "HTTP/3 connections ended since the backend gave no sign of life"};
 
 // While an answer is waited for, below what keeps a NAT's or a server's clock from running out.
 constexpr Nanos kKeepAlive = 15 * kSecond;
-constexpr uint64_t kInstructionsCharged = 64;  // bytes to one charge
+constexpr uint64_t kBackendInstructionsCharged = 64;  // bytes to one charge
 
 constexpr uint64_t kNoError = static_cast<uint64_t>(ErrorCode::no_error);
 
@@ -141,7 +142,7 @@ void ClientConnection::on_probe_timeout() {
 
 bool ClientConnection::fail(ErrorCode code, const char* reason) {
   if (!closing()) {
-    kErrors.add();
+    kBackendErrors.add();
     quic_->close(static_cast<uint64_t>(code), reason);
   }
   return false;
@@ -248,13 +249,15 @@ bool ClientConnection::on_priority_update(uint64_t, std::string_view) {
 }
 
 bool ClientConnection::on_encoder_stream(Bytes bytes) {
-  if (!charge(Nuisance::qpack_instructions, bytes.size() / kInstructionsCharged + 1)) return false;
+  if (!charge(Nuisance::qpack_instructions, bytes.size() / kBackendInstructionsCharged + 1))
+    return false;
   auto read = decoder_.read_encoder_stream(bytes);
   return read ? true : fail(read.error());
 }
 
 bool ClientConnection::on_decoder_stream(Bytes bytes) {
-  if (!charge(Nuisance::qpack_instructions, bytes.size() / kInstructionsCharged + 1)) return false;
+  if (!charge(Nuisance::qpack_instructions, bytes.size() / kBackendInstructionsCharged + 1))
+    return false;
   auto read = encoder_.read_decoder_stream(bytes);
   return read ? true : fail(read.error());
 }

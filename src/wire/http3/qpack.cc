@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <new>
 
+#include "base/memory.h"
+
 namespace pqedge::http3 {
 namespace {
 
-std::unexpected<ConnectionError> error(ErrorCode code, const char* reason) {
+std::unexpected<ConnectionError> qpack_error(ErrorCode code, const char* reason) {
   return std::unexpected(ConnectionError{code, reason});
+}
+
+// nghttp3 allocates by the rules of base/memory.h. Its objects keep the pointer.
+const nghttp3_mem* library_memory() {
+  static constexpr nghttp3_mem kMemory = {nullptr, memory::library_malloc, memory::library_free,
+                                          memory::library_calloc, memory::library_realloc};
+  return &kMemory;
 }
 
 // The library's only failure in making its objects.
@@ -25,7 +34,7 @@ std::string_view text(const nghttp3_rcbuf* buffer) {
 QpackDecoder::QpackDecoder(size_t max_streams, size_t table_capacity) {
   nghttp3_qpack_decoder* made = nullptr;
   const size_t blocked = table_capacity == 0 ? 0 : kQpackBlockedStreams;
-  check_memory(nghttp3_qpack_decoder_new(&made, table_capacity, blocked, nghttp3_mem_default()));
+  check_memory(nghttp3_qpack_decoder_new(&made, table_capacity, blocked, library_memory()));
   decoder_.reset(made);
   nghttp3_qpack_decoder_set_max_concurrent_streams(made, max_streams);
 }
@@ -34,7 +43,7 @@ std::expected<void, ConnectionError> QpackDecoder::read_encoder_stream(Bytes byt
   const nghttp3_ssize n =
       nghttp3_qpack_decoder_read_encoder(decoder_.get(), bytes.data(), bytes.size());
   if (n < 0)
-    return error(ErrorCode::qpack_encoder_stream_error, "the QPACK encoder stream is wrong");
+    return qpack_error(ErrorCode::qpack_encoder_stream_error, "the QPACK encoder stream is wrong");
   return {};
 }
 
@@ -54,7 +63,7 @@ size_t QpackDecoder::write(MutableBytes room) {
 
 FieldSection::FieldSection(int64_t stream_id) {
   nghttp3_qpack_stream_context* made = nullptr;
-  check_memory(nghttp3_qpack_stream_context_new(&made, stream_id, nghttp3_mem_default()));
+  check_memory(nghttp3_qpack_stream_context_new(&made, stream_id, library_memory()));
   context_.reset(made);
 }
 
@@ -86,14 +95,14 @@ FieldSection::Status FieldSection::step(QpackDecoder& decoder, Bytes& in, bool l
 }
 
 QpackEncoder::QpackEncoder() {
-  check_memory(nghttp3_qpack_encoder_new(&encoder_, kQpackTableCapacity, nghttp3_mem_default()));
+  check_memory(nghttp3_qpack_encoder_new(&encoder_, kQpackTableCapacity, library_memory()));
   nghttp3_buf_init(&prefix_);
   nghttp3_buf_init(&section_);
   nghttp3_buf_init(&instructions_);
 }
 
 QpackEncoder::~QpackEncoder() {
-  const nghttp3_mem* memory = nghttp3_mem_default();
+  const nghttp3_mem* memory = library_memory();
   nghttp3_buf_free(&prefix_, memory);
   nghttp3_buf_free(&section_, memory);
   nghttp3_buf_free(&instructions_, memory);
@@ -118,7 +127,7 @@ bool QpackEncoder::encode(int64_t stream_id, std::span<const nghttp3_nv> fields)
 std::expected<void, ConnectionError> QpackEncoder::read_decoder_stream(Bytes bytes) {
   const nghttp3_ssize n = nghttp3_qpack_encoder_read_decoder(encoder_, bytes.data(), bytes.size());
   if (n < 0)
-    return error(ErrorCode::qpack_decoder_stream_error, "the QPACK decoder stream is wrong");
+    return qpack_error(ErrorCode::qpack_decoder_stream_error, "the QPACK decoder stream is wrong");
   return {};
 }
 

@@ -60,7 +60,7 @@ TEST(Text, TrimsSpacesAndTabsOnly) {
   EXPECT_EQ(trim_ows("  "), "");
 }
 
-std::string json(std::string_view s) {
+std::string json_of(std::string_view s) {
   std::string out;
   append_json_escaped(out, s);
   return out;
@@ -68,30 +68,30 @@ std::string json(std::string_view s) {
 
 // K67: whatever a client sends, a line of the log is one line of valid UTF-8 JSON.
 TEST(Text, JsonEscapesControlBytesAndQuotes) {
-  EXPECT_EQ(json("plain / text"), "plain / text");
-  EXPECT_EQ(json("a\"b\\c"), "a\\\"b\\\\c");
-  EXPECT_EQ(json("\r\n\x1b[31m"), "\\u000d\\u000a\\u001b[31m");
-  EXPECT_EQ(json(std::string_view("\0", 1)), "\\u0000");
-  EXPECT_EQ(json("\x7f"), "\\u007f");
+  EXPECT_EQ(json_of("plain / text"), "plain / text");
+  EXPECT_EQ(json_of("a\"b\\c"), "a\\\"b\\\\c");
+  EXPECT_EQ(json_of("\r\n\x1b[31m"), "\\u000d\\u000a\\u001b[31m");
+  EXPECT_EQ(json_of(std::string_view("\0", 1)), "\\u0000");
+  EXPECT_EQ(json_of("\x7f"), "\\u007f");
 }
 
 TEST(Text, JsonKeepsWellFormedUtf8Only) {
-  EXPECT_EQ(json("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x92\xa9"),
+  EXPECT_EQ(json_of("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x92\xa9"),
             "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x92\xa9");
-  EXPECT_EQ(json("\xc2\x85\xc2\x9f"), "\\u0085\\u009f");          // C1 controls
-  EXPECT_EQ(json("\xe2\x80\xa8\xe2\x80\xa9"), "\\u2028\\u2029");  // line separators
+  EXPECT_EQ(json_of("\xc2\x85\xc2\x9f"), "\\u0085\\u009f");          // C1 controls
+  EXPECT_EQ(json_of("\xe2\x80\xa8\xe2\x80\xa9"), "\\u2028\\u2029");  // line separators
   // Unicode 15, table 3-7: overlong forms, surrogates, beyond U+10FFFF, cut sequences, lone bytes.
   const std::string r = "\\ufffd";
-  EXPECT_EQ(json("\xff"), r);
-  EXPECT_EQ(json("\x80"), r);
-  EXPECT_EQ(json("\xc0\xaf"), r + r);
-  EXPECT_EQ(json("\xe0\x80\xaf"), r + r + r);
-  EXPECT_EQ(json("\xed\xa0\x80"), r + r + r);
-  EXPECT_EQ(json("\xf4\x90\x80\x80"), r + r + r + r);
-  EXPECT_EQ(json("\xf0\x8f\xbf\xbf"), r + r + r + r);
-  EXPECT_EQ(json("a\xe2\x82"), "a" + r + r);
-  EXPECT_EQ(json("\xe2\x82z"), r + r + "z");
-  EXPECT_EQ(json("\xf0\x9f\x92"), r + r + r);
+  EXPECT_EQ(json_of("\xff"), r);
+  EXPECT_EQ(json_of("\x80"), r);
+  EXPECT_EQ(json_of("\xc0\xaf"), r + r);
+  EXPECT_EQ(json_of("\xe0\x80\xaf"), r + r + r);
+  EXPECT_EQ(json_of("\xed\xa0\x80"), r + r + r);
+  EXPECT_EQ(json_of("\xf4\x90\x80\x80"), r + r + r + r);
+  EXPECT_EQ(json_of("\xf0\x8f\xbf\xbf"), r + r + r + r);
+  EXPECT_EQ(json_of("a\xe2\x82"), "a" + r + r);
+  EXPECT_EQ(json_of("\xe2\x82z"), r + r + "z");
+  EXPECT_EQ(json_of("\xf0\x9f\x92"), r + r + r);
 }
 
 TEST(Text, PlainTextEscapesAllButPrintableAscii) {

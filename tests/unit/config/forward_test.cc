@@ -13,18 +13,18 @@ std::string file(std::string_view pool, std::string_view route) {
          std::string(pool) + "[[route]]\npool = \"app\"\n" + std::string(route);
 }
 
-Result<Configuration> read(const std::string& toml) {
+Result<Configuration> read_pool_text(const std::string& toml) {
   return parse(toml, "edge.toml", "/etc/pqedge", Checks::text);
 }
 
 void expect_refused(std::string_view pool, std::string_view route, std::string_view what) {
-  const auto c = read(file(pool, route));
+  const auto c = read_pool_text(file(pool, route));
   ASSERT_FALSE(c.has_value()) << pool << route;
   EXPECT_NE(c.error().message.find(what), std::string::npos) << c.error().message;
 }
 
 TEST(ForwardConfig, ReadsWhatAPoolAndARouteSay) {
-  const auto c = read(file("retry_on = [\"timeout\", \"503\"]\nretry_budget = 50\n",
+  const auto c = read_pool_text(file("retry_on = [\"timeout\", \"503\"]\nretry_budget = 50\n",
                            "retries = 4\nretry_on = [\"5xx\", \"reset\"]\nretry_any_method = true\n"
                            "retry_backoff = \"1s\"\nresponse_timeout = \"250ms\"\n"
                            "request_timeout = \"0s\"\nbuffer_request = \"1MiB\"\n"
@@ -53,7 +53,7 @@ TEST(ForwardConfig, ReadsWhatAPoolAndARouteSay) {
 }
 
 TEST(ForwardConfig, AnEmptyListOfConditionsIsNoCondition) {
-  const auto c = read(file("retry_on = []\n", ""));
+  const auto c = read_pool_text(file("retry_on = []\n", ""));
   ASSERT_TRUE(c.has_value()) << c.error().message;
   ASSERT_TRUE(c->edge.pools.at(0).retry.on.has_value());
   EXPECT_FALSE(c->edge.pools.at(0).retry.on->connect);
@@ -76,7 +76,7 @@ TEST(ForwardConfig, RefusesWhatMeansNothing) {
 }
 
 TEST(ForwardConfig, RefusesThemOnARouteThatForwardsNothing) {
-  const auto c = read(
+  const auto c = read_pool_text(
       "version = 1\n[[listener]]\naddress = \"127.0.0.1:8080\"\ntls = false\n[[route]]\n"
       "status = 404\nretries = 1\n");
   ASSERT_FALSE(c.has_value());

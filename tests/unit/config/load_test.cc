@@ -14,7 +14,7 @@ namespace pqedge::config {
 namespace {
 
 // The least that is complete; line 1 of what follows is line 10 of the file.
-constexpr std::string_view kHead = R"(version = 1
+constexpr std::string_view kFileHead = R"(version = 1
 [[listener]]
 address = "127.0.0.1:8080"
 tls = false
@@ -41,7 +41,7 @@ std::string refused(std::string_view toml) {
   return c ? "" : c.error().message;
 }
 
-std::string with(std::string_view more) { return std::string(kHead) + std::string(more); }
+std::string with(std::string_view more) { return std::string(kFileHead) + std::string(more); }
 
 void expect_line(std::string_view message, std::string_view line) {
   EXPECT_NE(("\n" + std::string(message) + "\n").find("\n" + std::string(line) + "\n"),
@@ -50,7 +50,7 @@ void expect_line(std::string_view message, std::string_view line) {
 }
 
 TEST(Config, TheLeastConfigurationHasTheDefaults) {
-  const Configuration c = good(kHead);
+  const Configuration c = good(kFileHead);
   EXPECT_TRUE(c.warnings.empty());
   ASSERT_EQ(c.edge.listeners.size(), 1u);
   const auto& l = c.edge.listeners[0];
@@ -279,6 +279,25 @@ TEST(Config, ARouteThatCannotBeReachedNamesBothLines) {
       "different hosts or paths");
 }
 
+TEST(Config, AKeyOfAWrongTypeIsToldOnce) {
+  const auto lines = [](const std::string& message) {
+    return 1 + std::ranges::count(message, '\n');
+  };
+  for (const char* route :
+       {"path = 5", "hosts = 5", "hosts = [5]", "pool = false", "path_regex = 1.5", "rewrite = 5",
+        "client_networks = [true]", "headers = [{ name = 5, value = \"x\" }]",
+        "headers = [{ name = \"x\", value = 5 }]", "redirect = { to = 5 }",
+        "early_hints = [1, \"</a.css>; rel=preload\"]", "canary = 5"}) {
+    const std::string m = refused(with(std::string("[[route]]\n") + route + "\n"));
+    EXPECT_EQ(lines(m), 1) << m;
+  }
+  for (const char* pool : {"hash_by = 5", "affinity = 5", "max_requests = \"5\""}) {
+    const std::string m = refused(
+        with(std::string("[[pool]]\nname = \"b\"\nservers = \"127.0.0.1:1\"\n") + pool + "\n"));
+    EXPECT_EQ(lines(m), 1) << m;
+  }
+}
+
 TEST(Config, APoolThatIsNotThereIsSuggested) {
   expect_line(
       refused(with("[[route]]\npath = \"/x\"\npool = \"web\"\n")),
@@ -383,7 +402,7 @@ TEST(Config, RangesAreSaidWithTheirUnits) {
 }
 
 TEST(Config, AllProblemsAreToldInTheOrderOfTheFileButAtMostTwenty) {
-  std::string toml(kHead);
+  std::string toml(kFileHead);
   for (int i = 0; i < 50; ++i) toml += std::format("unknown{} = 1\n", i);
   const std::string m = refused(toml);
   EXPECT_EQ(std::count(m.begin(), m.end(), '\n'), 20);

@@ -13,7 +13,7 @@ namespace pqedge::net {
 namespace {
 
 // Reads all it can into `received`, as the contract asks.
-struct Recorder : StreamHandler {
+struct StreamRecorder : StreamHandler {
   void on_readable() override {
     ++readable;
     if (before_reading) before_reading();
@@ -55,7 +55,7 @@ struct Recorder : StreamHandler {
   bool pause_after_read = false, destroy_at_end = false, destroy_on_connect = false;
 };
 
-void attach(Recorder& recorder, Loop& loop, Fd fd) {
+void attach(StreamRecorder& recorder, Loop& loop, Fd fd) {
   recorder.stream = make_plain_stream(loop, std::move(fd));
   recorder.stream->set_handler(&recorder);
 }
@@ -85,7 +85,7 @@ std::string drain(int fd) {
 TEST(PlainStream, ReadsWhatCameAndThenTheEnd) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   send_all(pair.client.get(), "hello ");
   ASSERT_TRUE(run_until(*loop, [&] { return r.received == "hello "; }));
@@ -103,7 +103,7 @@ TEST(PlainStream, SeesAnEndThatCameWithTheBytes) {
   TcpPair pair = tcp_pair();
   send_all(pair.client.get(), "x");
   pair.client.reset();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.last == IoStatus::end_of_stream; }));
   EXPECT_EQ(r.received, "x");
@@ -112,7 +112,7 @@ TEST(PlainStream, SeesAnEndThatCameWithTheBytes) {
 TEST(PlainStream, GathersTheWritesOfATurn) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   r.stream->write_copy(as_bytes("head;"));
@@ -129,7 +129,7 @@ TEST(PlainStream, GathersTheWritesOfATurn) {
 TEST(PlainStream, KeepsNoChunkWhenAllWasWritten) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   const size_t before = Chunk::live();
@@ -142,7 +142,7 @@ TEST(PlainStream, KeepsNoChunkWhenAllWasWritten) {
 TEST(PlainStream, WritesMoreThanTheSocketTakesAndTellsWhenTheBacklogFell) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   r.stream->notify_below(1000);
   std::string sent;
@@ -172,7 +172,7 @@ TEST(PlainStream, WritesMoreThanTheSocketTakesAndTellsWhenTheBacklogFell) {
 TEST(PlainStream, TellsOfEachCrossingOfTheMark) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   r.stream->notify_below(2);
   for (int round = 1; round <= 3; ++round) {
@@ -189,7 +189,7 @@ TEST(PlainStream, TellsOfEachCrossingOfTheMark) {
 TEST(PlainStream, FlushCallsNobody) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   r.stream->notify_below(0);
@@ -204,7 +204,7 @@ TEST(PlainStream, FlushCallsNobody) {
 TEST(PlainStream, ShutdownSendsWhatIsQueuedFirst) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   const std::string big(4 * 1024 * 1024, 'z');
   r.stream->write_copy(as_bytes(big));
@@ -223,7 +223,7 @@ TEST(PlainStream, ShutdownSendsWhatIsQueuedFirst) {
 TEST(PlainStream, AbortIsAReset) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   r.stream->notify_below(0);
@@ -245,7 +245,7 @@ TEST(PlainStream, AbortIsAReset) {
 TEST(PlainStream, PausedStreamsAreNotTold) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   r.stream->pause_reading();
@@ -262,7 +262,7 @@ TEST(PlainStream, PausedStreamsAreNotTold) {
 TEST(PlainStream, ResumingGoesOnWhereReadingStopped) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   r.pause_after_read = true;
   r.read_size = 3;
   attach(r, *loop, std::move(pair.server));
@@ -278,7 +278,7 @@ TEST(PlainStream, ResumingGoesOnWhereReadingStopped) {
 TEST(PlainStream, AResetIsReadAfterTheBytesBeforeIt) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   send_all(pair.client.get(), "last words");
@@ -293,7 +293,7 @@ TEST(PlainStream, AResetIsReadAfterTheBytesBeforeIt) {
 TEST(PlainStream, APausedStreamHearsOfAResetWhenNothingWaitsToBeRead) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   r.stream->pause_reading();
@@ -305,7 +305,7 @@ TEST(PlainStream, APausedStreamHearsOfAResetWhenNothingWaitsToBeRead) {
 TEST(PlainStream, APausedStreamKeepsBytesThatCameBeforeAReset) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   r.stream->pause_reading();
@@ -324,7 +324,7 @@ TEST(PlainStream, APausedStreamKeepsBytesThatCameBeforeAReset) {
 TEST(PlainStream, AFailedWriteDoesNotLoseAnAnswerAlreadyReceived) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   send_all(pair.client.get(), "HTTP/1.1 413 \r\n\r\n");
@@ -342,7 +342,7 @@ TEST(PlainStream, AFailedWriteDoesNotLoseAnAnswerAlreadyReceived) {
 TEST(PlainStream, AnOrderlyEndBeforeABrokenWriteStaysAnEnd) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   send_all(pair.client.get(), "done");
@@ -360,7 +360,7 @@ TEST(PlainStream, WriteErrorsAreToldOnceAtTheEndOfTheTurn) {
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
   Fd peer(fds[1]);
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, Fd(fds[0]));
   ASSERT_TRUE(run_until(*loop, [&] { return r.connected == 1; }));
   shutdown(peer.get(), SHUT_RD);
@@ -374,7 +374,7 @@ TEST(PlainStream, ConnectingStreamHoldsWritesUntilItIsConnected) {
   auto listener = listen_stream(*Address::parse("127.0.0.1:0"), {});
   auto fd = connect_stream(*local_address(listener->get()));
   ASSERT_TRUE(fd.has_value());
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(*fd));
   r.stream->write_copy(as_bytes("early"));
   r.stream->flush();
@@ -389,7 +389,7 @@ TEST(PlainStream, ConnectingStreamHoldsWritesUntilItIsConnected) {
 TEST(PlainStream, AnAcceptedStreamCanAnswerBeforeItsFirstEvent) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   r.stream->write_copy(as_bytes("busy"));
   r.stream->flush();
@@ -402,7 +402,7 @@ TEST(PlainStream, AnAcceptedStreamCanAnswerBeforeItsFirstEvent) {
 TEST(PlainStream, ShutdownAfterAnEarlyFlushStillHappens) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(pair.server));
   r.stream->write_copy(as_bytes("x"));
   r.stream->flush();
@@ -423,7 +423,7 @@ TEST(PlainStream, ARefusedConnectIsAStreamError) {
   }
   auto fd = connect_stream(at);
   ASSERT_TRUE(fd.has_value());
-  Recorder r;
+  StreamRecorder r;
   attach(r, *loop, std::move(*fd));
   r.stream->write_copy(as_bytes("early"));
   ASSERT_TRUE(run_until(*loop, [&] { return r.errors == 1; }));
@@ -434,7 +434,7 @@ TEST(PlainStream, ARefusedConnectIsAStreamError) {
 TEST(PlainStream, MayBeDestroyedByAnyCallback) {
   auto loop = make_loop();
   TcpPair pair = tcp_pair();
-  Recorder at_connect;
+  StreamRecorder at_connect;
   at_connect.destroy_on_connect = true;
   send_all(pair.client.get(), "unread");
   attach(at_connect, *loop, std::move(pair.server));
@@ -442,7 +442,7 @@ TEST(PlainStream, MayBeDestroyedByAnyCallback) {
   EXPECT_EQ(at_connect.readable, 0);
 
   TcpPair second = tcp_pair();
-  Recorder at_end;
+  StreamRecorder at_end;
   at_end.destroy_at_end = true;
   attach(at_end, *loop, std::move(second.server));
   at_end.stream->write_copy(as_bytes("queued"));

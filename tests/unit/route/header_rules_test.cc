@@ -7,7 +7,7 @@
 namespace pqedge::route {
 namespace {
 
-using Kind = HeaderRule::Kind;
+using RuleKind = HeaderRule::Kind;
 using Lines = std::vector<std::string>;
 using Side = HeaderRules::Side;
 
@@ -29,39 +29,40 @@ TEST(HeaderRules, SetAddAndRemoveInTheirOrder) {
   t.request.fields.add("x-a", "2");
   t.request.fields.add("X-B", "3");
   t.request.fields.add("X-C", "4");
-  const auto r = rules({{Kind::set, "X-A", "new"},
-                        {Kind::add, "X-B", "5"},
-                        {Kind::remove, "x-c", ""},
-                        {Kind::add, "X-C", "6"}});
+  const auto r = rules({{RuleKind::set, "X-A", "new"},
+                        {RuleKind::add, "X-B", "5"},
+                        {RuleKind::remove, "x-c", ""},
+                        {RuleKind::add, "X-C", "6"}});
   EXPECT_EQ(after(r, t), (Lines{"X-B: 3", "X-A: new", "X-B: 5", "X-C: 6"}));
 }
 
 TEST(HeaderRules, TheRulesOfAllRoutesComeFirst) {
   TestScene t;
-  const std::vector<HeaderRule> common = {{Kind::set, "X-A", "common"},
-                                          {Kind::set, "X-B", "common"}};
-  EXPECT_EQ(after(rules({{Kind::set, "X-A", "own"}}, Side::request, common), t),
+  const std::vector<HeaderRule> common = {{RuleKind::set, "X-A", "common"},
+                                          {RuleKind::set, "X-B", "common"}};
+  EXPECT_EQ(after(rules({{RuleKind::set, "X-A", "own"}}, Side::request, common), t),
             (Lines{"X-B: common", "X-A: own"}));
 }
 
 TEST(HeaderRules, KnownNamesGoByTheirNumber) {
   TestScene t;
   t.request.fields.add("user-agent", "curl");
-  EXPECT_EQ(after(rules({{Kind::set, "User-Agent", "edge"}}), t), (Lines{"User-Agent: edge"}));
+  EXPECT_EQ(after(rules({{RuleKind::set, "User-Agent", "edge"}}), t), (Lines{"User-Agent: edge"}));
   EXPECT_EQ(t.request.fields.get(http::Name::user_agent), "edge");
 }
 
 TEST(HeaderRules, AValueMaySpeakOfTheFieldThatItReplaces) {
   TestScene t;
   t.request.fields.add("X-Path", "/x");
-  EXPECT_EQ(after(rules({{Kind::set, "X-Path", "${header.x-path}/y"}}), t), Lines{"X-Path: /x/y"});
+  EXPECT_EQ(after(rules({{RuleKind::set, "X-Path", "${header.x-path}/y"}}), t),
+            Lines{"X-Path: /x/y"});
 }
 
 TEST(HeaderRules, AnEmptyValueIsNotSent) {
   TestScene t;
   t.request.fields.add("X-Subject", "forged");
-  EXPECT_EQ(after(rules({{Kind::set, "X-Subject", "${client_subject}"},
-                         {Kind::add, "X-D", "${header.none}"}}),
+  EXPECT_EQ(after(rules({{RuleKind::set, "X-Subject", "${client_subject}"},
+                         {RuleKind::add, "X-D", "${header.none}"}}),
                   t),
             Lines{});
 }
@@ -71,9 +72,9 @@ TEST(HeaderRules, RemoveByTheFrontOfANameLeavesTheFraming) {
   for (const char* name : {"X-Int-A", "x-int-b", "X_Int_C", "X-Interest", "Content-Length"}) {
     t.request.fields.add(name, "1");
   }
-  EXPECT_EQ(after(rules({{Kind::remove, "X-Int-*", ""}}), t),
+  EXPECT_EQ(after(rules({{RuleKind::remove, "X-Int-*", ""}}), t),
             (Lines{"X-Interest: 1", "Content-Length: 1"}));
-  EXPECT_EQ(after(rules({{Kind::remove, "*", ""}}), t), Lines{"Content-Length: 1"});
+  EXPECT_EQ(after(rules({{RuleKind::remove, "*", ""}}), t), Lines{"Content-Length: 1"});
 }
 
 // K50: a backend takes the client's own spelling for the name that the rule sets.
@@ -85,7 +86,7 @@ TEST(HeaderRules, OtherSpellingsOfWhatIsSetDoNotArrive) {
     }
   };
   forge(t.request.fields);
-  const auto r = rules({{Kind::set, "X-Team", "blue"}});
+  const auto r = rules({{RuleKind::set, "X-Team", "blue"}});
   EXPECT_EQ(after(r, t), (Lines{"XTeam: forged", "X-Team: blue"}));
   forge(t.request.trailers);
   r.strip_trailers(t.request.trailers);
@@ -96,7 +97,7 @@ TEST(HeaderRules, AddKeepsTheClientsOwnInThatSpellingAlone) {
   TestScene t;
   t.request.fields.add("x-tag", "theirs");
   t.request.fields.add("X_Tag", "forged");
-  EXPECT_EQ(after(rules({{Kind::add, "X-Tag", "ours"}}), t),
+  EXPECT_EQ(after(rules({{RuleKind::add, "X-Tag", "ours"}}), t),
             (Lines{"x-tag: theirs", "X-Tag: ours"}));
 }
 
@@ -104,12 +105,13 @@ TEST(HeaderRules, TowardClientsTheNameAloneIsMeant) {
   TestScene t;
   t.request.fields.add("X_Team", "1");
   t.request.fields.add("x-team", "2");
-  EXPECT_EQ(after(rules({{Kind::remove, "X-Team", ""}}, Side::response), t), Lines{"X_Team: 1"});
+  EXPECT_EQ(after(rules({{RuleKind::remove, "X-Team", ""}}, Side::response), t),
+            Lines{"X_Team: 1"});
 }
 
 // K68: the one exception for old peers.
 TEST(HeaderRules, ALengthOn101Alone) {
-  const auto r = rules({{Kind::set, "Content-Length", "0"}}, Side::response);
+  const auto r = rules({{RuleKind::set, "Content-Length", "0"}}, Side::response);
   TestScene t;
   Scene scene = t.scene();
   scene.status = 200;

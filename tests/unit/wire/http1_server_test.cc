@@ -8,8 +8,8 @@
 namespace pqedge::test {
 namespace {
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-constexpr std::string_view kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+constexpr std::string_view kPlainGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr std::string_view kPlainOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 TEST(Http1Server, OneRequestAndItsAnswer) {
   ServerRig rig;
@@ -27,13 +27,13 @@ TEST(Http1Server, OneRequestAndItsAnswer) {
   EXPECT_EQ(e.stream->stream_id(), 0u);
   EXPECT_EQ(e.stream->bytes_in(), 56u);
   e.answer(200, "ok");
-  EXPECT_EQ(e.stream->bytes_out(), kOk.size());
+  EXPECT_EQ(e.stream->bytes_out(), kPlainOk.size());
   rig.settle();
-  EXPECT_EQ(rig.output(), kOk);
+  EXPECT_EQ(rig.output(), kPlainOk);
   EXPECT_EQ(rig.peer.writes, 1);  // head and body in one gathered write
   EXPECT_EQ(e.events, "head(end) finished ");
   EXPECT_EQ(rig.connection->active_streams(), 0u);
-  rig.feed(kGet);
+  rig.feed(kPlainGet);
   EXPECT_EQ(rig.exchanges.size(), 2u);
   EXPECT_EQ(rig.last().stream->stream_id(), 1u);
 }
@@ -51,7 +51,7 @@ TEST(Http1Server, HeadsArriveInPieces) {
 TEST(Http1Server, HeadLargerThanAChunk) {
   ServerRig rig;
   const std::string cookie(50'000, 'c');
-  rig.feed("GET / HTTP/1.1\r\nHost: a\r\nCookie: " + cookie + "\r\n\r\n" + std::string(kGet));
+  rig.feed("GET / HTTP/1.1\r\nHost: a\r\nCookie: " + cookie + "\r\n\r\n" + std::string(kPlainGet));
   ASSERT_EQ(rig.exchanges.size(), 1u);
   EXPECT_EQ(rig.last().message.fields.get(http::Name::cookie), cookie);
   rig.last().answer(200, "ok");
@@ -73,14 +73,14 @@ TEST(Http1Server, PipelinedRequestsAreHandedOverOneByOne) {
     EXPECT_EQ(rig.last().message.target, std::format("/{}", i));
     rig.last().answer(200, "ok");
     rig.settle();
-    EXPECT_EQ(rig.output(), kOk);
+    EXPECT_EQ(rig.output(), kPlainOk);
   }
   EXPECT_EQ(rig.exchanges.size(), 3u);
 }
 
 TEST(Http1Server, PipelinedInputIsBounded) {
   ServerRig rig;
-  rig.feed(kGet);
+  rig.feed(kPlainGet);
   for (int i = 0; i < 100; ++i) rig.peer.feed(std::string(1024, 'x'));
   EXPECT_TRUE(rig.peer.reading_paused);
   EXPECT_GE(rig.peer.input.size(), 67u);  // at most one chunk was taken
@@ -92,14 +92,14 @@ TEST(Http1Server, PipelinedInputIsBounded) {
 // RFC 9112 2.2.
 TEST(Http1Server, OneEmptyLineBeforeARequestIsForgiven) {
   ServerRig rig;
-  rig.feed("\r\n" + std::string(kGet));
+  rig.feed("\r\n" + std::string(kPlainGet));
   EXPECT_EQ(rig.last().events, "head(end) ");
   rig.last().answer(200, "ok");
   rig.settle();
-  rig.peer.feed_bytewise("\r\n" + std::string(kGet));
+  rig.peer.feed_bytewise("\r\n" + std::string(kPlainGet));
   rig.settle();
   EXPECT_EQ(rig.exchanges.size(), 2u);
-  EXPECT_EQ(ServerRig::verdict("\r\n\r\n" + std::string(kGet)), 400);
+  EXPECT_EQ(ServerRig::verdict("\r\n\r\n" + std::string(kPlainGet)), 400);
 }
 
 // Each of these is refused with its status, the answer carries the close, and nothing after it is
@@ -130,7 +130,7 @@ TEST(Http1Server, RefusesAndCloses) {
   for (const auto& [bytes, status] : inputs) {
     ServerRig rig;
     rig.prepare = [](Exchange& e) { e.at_bad = [&e] { e.answer(e.refused, "no"); }; };
-    rig.feed(std::string(bytes) + std::string(kGet));
+    rig.feed(std::string(bytes) + std::string(kPlainGet));
     ASSERT_EQ(rig.exchanges.size(), 1u) << bytes;
     EXPECT_EQ(rig.last().refused, status) << bytes << rig.last().reason;
     EXPECT_NE(rig.last().reason, "");
@@ -185,7 +185,7 @@ TEST(Http1Server, ChunkedBodyWithTrailers) {
   EXPECT_EQ(e.message.body, http::BodyKind::stream);
   EXPECT_EQ(fields_text(e.message.trailers), "X-Sum: 5\n");
   e.answer(200, "ok");
-  rig.feed(kGet);
+  rig.feed(kPlainGet);
   EXPECT_EQ(rig.exchanges.size(), 2u);
 }
 
@@ -196,7 +196,7 @@ TEST(Http1Server, OddChunksEndTheConnection) {
     ServerRig rig;
     rig.prepare = [](Exchange& e) { e.at_bad = [&e] { e.answer(e.refused, "no"); }; };
     rig.feed("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
-    rig.feed(bad + std::string(kGet));
+    rig.feed(bad + std::string(kPlainGet));
     EXPECT_EQ(rig.last().refused, 400) << bad;
     EXPECT_EQ(rig.exchanges.size(), 1u);
     EXPECT_TRUE(rig.peer.output_ended);
@@ -296,7 +296,7 @@ TEST(Http1Server, UnwantedShortBodyKeepsTheConnection) {
   rig.settle();
   EXPECT_EQ(rig.output(), "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone");
   EXPECT_EQ(e.events, "head ");
-  rig.feed(std::string(3000, 'x') + std::string(kGet));
+  rig.feed(std::string(3000, 'x') + std::string(kPlainGet));
   EXPECT_EQ(e.events, "head finished ");
   ASSERT_EQ(rig.exchanges.size(), 2u);
   EXPECT_EQ(rig.last().events, "head(end) ");
@@ -319,7 +319,7 @@ TEST(Http1Server, ExpectContinue) {
   EXPECT_EQ(e.events, "head end ");
   e.answer(200, "ok");
   rig.settle();
-  EXPECT_EQ(rig.output(), kOk);
+  EXPECT_EQ(rig.output(), kPlainOk);
 
   ServerRig refused;  // nobody knows whether the body comes
   refused.feed(kPut);
@@ -332,7 +332,7 @@ TEST(Http1Server, ExpectContinue) {
 // RFC 9110 15.2: no 1xx to HTTP/1.0; several to HTTP/1.1.
 TEST(Http1Server, InformationalAnswers) {
   ServerRig rig;
-  rig.feed(kGet);
+  rig.feed(kPlainGet);
   Exchange& e = rig.last();
   http::Response hints(e.arena);
   hints.status = 103;
@@ -346,7 +346,7 @@ TEST(Http1Server, InformationalAnswers) {
             "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n");
   e.answer(200, "ok");
   rig.settle();
-  EXPECT_EQ(rig.output(), kOk);
+  EXPECT_EQ(rig.output(), kPlainOk);
 
   ServerRig old;
   old.feed("GET / HTTP/1.0\r\n\r\n");

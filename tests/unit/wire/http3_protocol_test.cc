@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kFrameUnexpected = 0x105;
 constexpr uint64_t kFrameError = 0x106;
-constexpr uint64_t kExcessiveLoad = 0x107;
+constexpr uint64_t kErrorExcessiveLoad = 0x107;
 constexpr uint64_t kIdError = 0x108;
 constexpr uint64_t kSettingsError = 0x109;
 constexpr uint64_t kMissingSettings = 0x10a;
@@ -24,13 +24,13 @@ constexpr uint64_t kQpackDecompressionFailed = 0x200;
 constexpr uint64_t kQpackEncoderStreamError = 0x201;
 constexpr uint64_t kQpackDecoderStreamError = 0x202;
 
-std::string hex(std::string_view digits) { return *from_hex(digits); }
+std::string unhex(std::string_view digits) { return *from_hex(digits); }
 
 // HEADERS of GET https://localhost/ from the static table alone (RFC 9204 A).
-const std::string kGet = hex("01100000d1d7c150096c6f63616c686f7374");
+const std::string kGet = unhex("01100000d1d7c150096c6f63616c686f7374");
 // The same as a POST (static entry 20).
-const std::string kPost = hex("01100000d4d7c150096c6f63616c686f7374");
-const std::string kControl = hex("000400");  // a control stream with empty SETTINGS
+const std::string kPost = unhex("01100000d4d7c150096c6f63616c686f7374");
+const std::string kControl = unhex("000400");  // a control stream with empty SETTINGS
 
 class Http3Protocol : public ::testing::Test {
  protected:
@@ -89,18 +89,18 @@ TEST_F(Http3Protocol, APlainRequestIsAnswered) {
 
 TEST_F(Http3Protocol, FramesThatHaveNoPlaceOnARequestStream) {
   const std::string cases[] = {
-      hex("000161"),        // DATA before HEADERS (4.1)
-      hex("0400"),          // SETTINGS (7.2.4)
-      hex("070100"),        // GOAWAY (7.2.6)
-      hex("0d0100"),        // MAX_PUSH_ID (7.2.7)
-      hex("030100"),        // CANCEL_PUSH (7.2.3)
-      hex("050100"),        // PUSH_PROMISE from a client (7.2.5)
-      hex("800f07000100"),  // PRIORITY_UPDATE (RFC 9218 7.2)
-      hex("0200"),
-      hex("0600"),
-      hex("0800"),
-      hex("0900"),                    // HTTP/2's (7.2.8)
-      kGet + hex("01020000") + kGet,  // HEADERS after the trailers
+      unhex("000161"),        // DATA before HEADERS (4.1)
+      unhex("0400"),          // SETTINGS (7.2.4)
+      unhex("070100"),        // GOAWAY (7.2.6)
+      unhex("0d0100"),        // MAX_PUSH_ID (7.2.7)
+      unhex("030100"),        // CANCEL_PUSH (7.2.3)
+      unhex("050100"),        // PUSH_PROMISE from a client (7.2.5)
+      unhex("800f07000100"),  // PRIORITY_UPDATE (RFC 9218 7.2)
+      unhex("0200"),
+      unhex("0600"),
+      unhex("0800"),
+      unhex("0900"),                    // HTTP/2's (7.2.8)
+      kGet + unhex("01020000") + kGet,  // HEADERS after the trailers
   };
   serve();
   for (const std::string& bytes : cases) {
@@ -112,23 +112,23 @@ TEST_F(Http3Protocol, FramesThatHaveNoPlaceOnARequestStream) {
 
 TEST_F(Http3Protocol, DataAfterTheTrailersHasNoPlace) {
   serve();
-  send_request(kPost + hex("0000") + hex("01020000") + hex("000161"), false);
+  send_request(kPost + unhex("0000") + unhex("01020000") + unhex("000161"), false);
   EXPECT_EQ(close_code(), kFrameUnexpected);
 }
 
 TEST_F(Http3Protocol, UnknownFramesAreSkippedAnywhere) {
   serve();
-  const std::string unknown = hex("21") + hex("03") + "abc";
-  const std::string reserved = hex("c0000007c2d3e4f100");
-  const int64_t id =
-      send_request(unknown + kPost + reserved + hex("000161") + unknown + hex("000162") + reserved);
+  const std::string unknown = unhex("21") + unhex("03") + "abc";
+  const std::string reserved = unhex("c0000007c2d3e4f100");
+  const int64_t id = send_request(unknown + kPost + reserved + unhex("000161") + unknown +
+                                  unhex("000162") + reserved);
   ASSERT_TRUE(run([&] { return client_->stream(id).ended; }));
   EXPECT_EQ(server_->exchange(0).body, "ab");
 }
 
 TEST_F(Http3Protocol, AStreamThatEndsWithinAFrame) {
-  const std::string cases[] = {kGet.substr(0, 1), kGet.substr(0, 8), kPost + hex("000561"),
-                               kPost + hex("00"), kPost + hex("4021")};
+  const std::string cases[] = {kGet.substr(0, 1), kGet.substr(0, 8), kPost + unhex("000561"),
+                               kPost + unhex("00"), kPost + unhex("4021")};
   serve();
   for (const std::string& bytes : cases) {
     connect();
@@ -140,26 +140,26 @@ TEST_F(Http3Protocol, AStreamThatEndsWithinAFrame) {
 TEST_F(Http3Protocol, AStreamWithoutARequestIsIncomplete) {
   serve();
   EXPECT_EQ(stream_code(send_request("")), kRequestIncomplete);
-  EXPECT_EQ(stream_code(send_request(hex("210161"))), kRequestIncomplete);
+  EXPECT_EQ(stream_code(send_request(unhex("210161"))), kRequestIncomplete);
   expect_alive();
 }
 
 TEST_F(Http3Protocol, AnEmptyHeadersFrameCannotBeDecoded) {
   serve();
-  send_request(hex("0100"));
+  send_request(unhex("0100"));
   EXPECT_EQ(close_code(), kQpackDecompressionFailed);
 }
 
 // RFC 9204 2.2.3, 3.2.4: references to what is not in the table.
 TEST_F(Http3Protocol, FieldSectionsThatReferToNothing) {
   serve();
-  send_request(hex("01030000ff"));  // a static index cut short
+  send_request(unhex("01030000ff"));  // a static index cut short
   EXPECT_EQ(close_code(), kQpackDecompressionFailed);
   connect();
-  send_request(hex("0104000080ff"));  // a dynamic entry with a Required Insert Count of 0
+  send_request(unhex("0104000080ff"));  // a dynamic entry with a Required Insert Count of 0
   EXPECT_EQ(close_code(), kQpackDecompressionFailed);
   connect();
-  send_request(hex("010500ffffff7f"));
+  send_request(unhex("010500ffffff7f"));
   EXPECT_EQ(close_code(), kQpackDecompressionFailed);
 }
 
@@ -168,14 +168,14 @@ TEST_F(Http3Protocol, MalformedHeadsAre400) {
   const auto literal = [](std::string_view name, std::string_view value) {
     std::string out;
     out += name.size() < 7 ? std::string(1, static_cast<char>(0x20 | name.size()))
-                           : hex("27") + static_cast<char>(name.size() - 7);
+                           : unhex("27") + static_cast<char>(name.size() - 7);
     out += name;
     out += static_cast<char>(value.size());
     return out + std::string(value);
   };
-  const std::string method = hex("d1");
-  const std::string scheme = hex("d7");
-  const std::string path = hex("c1");
+  const std::string method = unhex("d1");
+  const std::string scheme = unhex("d7");
+  const std::string path = unhex("c1");
   const std::string authority = literal(":authority", "localhost");
   const std::string good = method + scheme + path + authority;
   const std::string cases[] = {
@@ -208,8 +208,8 @@ TEST_F(Http3Protocol, MalformedHeadsAre400) {
   };
   serve();
   for (size_t i = 0; i < std::size(cases); ++i) {
-    const std::string section = hex("0000") + cases[i];
-    std::string frame = hex("01");
+    const std::string section = unhex("0000") + cases[i];
+    std::string frame = unhex("01");
     if (section.size() >= 64) frame += static_cast<char>(0x40);
     frame += static_cast<char>(section.size());
     const int64_t id = send_request(frame + section);
@@ -222,16 +222,17 @@ TEST_F(Http3Protocol, MalformedHeadsAre400) {
 
 TEST_F(Http3Protocol, BodiesThatDoNotFitTheirLengthAre400) {
   // content-length: 2, by name reference (static entry 4).
-  const std::string post = hex("0113") + hex("0000d4d7c150096c6f63616c686f7374") + hex("540132");
+  const std::string post =
+      unhex("0113") + unhex("0000d4d7c150096c6f63616c686f7374") + unhex("540132");
   serve();
   for (const std::string& body :
-       {hex("000161"), hex("0003616263"), hex("00016100026262"), hex("")}) {
+       {unhex("000161"), unhex("0003616263"), unhex("00016100026262"), unhex("")}) {
     const int64_t id = send_request(post + body);
     ASSERT_TRUE(run([&] { return client_->stream(id).ended || client_->stream(id).reset; }));
     EXPECT_EQ(server_->exchange(server_->exchanges() - 1).bad_status, 400)
         << to_hex(as_bytes(body));
   }
-  const int64_t id = send_request(post + hex("000161") + hex("000162"));
+  const int64_t id = send_request(post + unhex("000161") + unhex("000162"));
   ASSERT_TRUE(run([&] { return client_->stream(id).ended; }));
   EXPECT_EQ(server_->exchange(server_->exchanges() - 1).body, "ab");
 }
@@ -239,7 +240,7 @@ TEST_F(Http3Protocol, BodiesThatDoNotFitTheirLengthAre400) {
 // ---- the control stream -------------------------------------------------------------------------
 
 TEST_F(Http3Protocol, TheControlStreamBeginsWithSettings) {
-  const std::string cases[] = {hex("00070100"), hex("002100"), hex("000d0100")};
+  const std::string cases[] = {unhex("00070100"), unhex("002100"), unhex("000d0100")};
   serve();
   for (const std::string& bytes : cases) {
     connect();
@@ -250,22 +251,22 @@ TEST_F(Http3Protocol, TheControlStreamBeginsWithSettings) {
 
 TEST_F(Http3Protocol, WhatMayNotBeOnTheControlStream) {
   const std::pair<std::string, uint64_t> cases[] = {
-      {kControl + hex("0400"), kFrameUnexpected},    // SETTINGS twice (7.2.4)
-      {kControl + hex("000161"), kFrameUnexpected},  // DATA (7.2.1)
-      {kControl + hex("0100"), kFrameUnexpected},    // HEADERS (7.2.2)
-      {kControl + hex("050100"), kFrameUnexpected},  // PUSH_PROMISE (7.2.5)
-      {kControl + hex("0200"), kFrameUnexpected},    // HTTP/2's (7.2.8)
-      {kControl + hex("030100"), kIdError},          // CANCEL_PUSH of no push (7.2.3)
-      {kControl + hex("0700"), kFrameError},         // GOAWAY without an identifier
-      {kControl + hex("07020000"), kFrameError},
-      {kControl + hex("070104") + hex("070108"), kIdError},  // it grows (5.2)
-      {hex("0004020200"), kSettingsError},                   // a setting of HTTP/2 (7.2.4.1)
-      {hex("000401") + hex("01"), kFrameError},              // a setting without a value
-      {kControl + hex("800f07000101"), kIdError},            // PRIORITY_UPDATE of a server's stream
-      {kControl + hex("800f07000102"), kIdError},            // of a unidirectional one
-      {kControl + hex("800f070004bffffffc"), kIdError},      // beyond the limit (RFC 9218 7.2)
-      {kControl + hex("800f070000"), kFrameError},
-      {kControl + hex("800f07010100"), kIdError},  // of a push
+      {kControl + unhex("0400"), kFrameUnexpected},    // SETTINGS twice (7.2.4)
+      {kControl + unhex("000161"), kFrameUnexpected},  // DATA (7.2.1)
+      {kControl + unhex("0100"), kFrameUnexpected},    // HEADERS (7.2.2)
+      {kControl + unhex("050100"), kFrameUnexpected},  // PUSH_PROMISE (7.2.5)
+      {kControl + unhex("0200"), kFrameUnexpected},    // HTTP/2's (7.2.8)
+      {kControl + unhex("030100"), kIdError},          // CANCEL_PUSH of no push (7.2.3)
+      {kControl + unhex("0700"), kFrameError},         // GOAWAY without an identifier
+      {kControl + unhex("07020000"), kFrameError},
+      {kControl + unhex("070104") + unhex("070108"), kIdError},  // it grows (5.2)
+      {unhex("0004020200"), kSettingsError},            // a setting of HTTP/2 (7.2.4.1)
+      {unhex("000401") + unhex("01"), kFrameError},  // a setting without a value
+      {kControl + unhex("800f07000101"), kIdError},     // PRIORITY_UPDATE of a server's stream
+      {kControl + unhex("800f07000102"), kIdError},     // of a unidirectional one
+      {kControl + unhex("800f070004bffffffc"), kIdError},  // beyond the limit (RFC 9218 7.2)
+      {kControl + unhex("800f070000"), kFrameError},
+      {kControl + unhex("800f07010100"), kIdError},  // of a push
   };
   serve();
   for (const auto& [bytes, code] : cases) {
@@ -277,8 +278,8 @@ TEST_F(Http3Protocol, WhatMayNotBeOnTheControlStream) {
 
 TEST_F(Http3Protocol, WhatMayBeOnTheControlStream) {
   serve();
-  send_unidirectional(kControl + hex("0d0104") + hex("070100") + hex("21024142") +
-                      hex("800f07000800753d312c692c78"));
+  send_unidirectional(kControl + unhex("0d0104") + unhex("070100") + unhex("21024142") +
+                      unhex("800f07000800753d312c692c78"));
   expect_alive();
 }
 
@@ -288,7 +289,7 @@ TEST_F(Http3Protocol, CriticalStreamsStayOpenAndAreOne) {
   EXPECT_EQ(close_code(), kClosedCriticalStream);
   for (const char* type : {"00", "02", "03"}) {
     connect();
-    const std::string bytes = std::string(type) == "00" ? kControl : hex(type);
+    const std::string bytes = std::string(type) == "00" ? kControl : unhex(type);
     const int64_t id = send_unidirectional(bytes);
     expect_alive();  // so the bytes have come: a reset would drop what is under way
     client_->reset(id, 0x100);
@@ -302,7 +303,7 @@ TEST_F(Http3Protocol, CriticalStreamsStayOpenAndAreOne) {
 
 TEST_F(Http3Protocol, AClientOpensNoPushStream) {
   serve();
-  send_unidirectional(hex("0100"));
+  send_unidirectional(unhex("0100"));
   EXPECT_EQ(close_code(), kStreamCreationError);
 }
 
@@ -311,7 +312,7 @@ TEST_F(Http3Protocol, UnknownStreamTypesAreStoppedAndHarmless) {
   for (int i = 0; i < 20; ++i) {
     const int64_t id = client_->open_unidirectional();
     ASSERT_GE(id, 0) << "each stream that ended makes room for one";
-    client_->write(id, hex("c0000007c2d3e4f1") + "anything");
+    client_->write(id, unhex("c0000007c2d3e4f1") + "anything");
     ASSERT_TRUE(run([&] { return client_->stream(id).closed; }));
     EXPECT_EQ(client_->stream(id).closed_with, kStreamCreationError);
   }
@@ -331,20 +332,22 @@ TEST_F(Http3Protocol, OurControlStreamBeginsWithSettings) {
   serve();
   ASSERT_TRUE(
       run([&] { return client_->has_stream(3) && client_->stream(3).received.size() > 5; }));
-  EXPECT_TRUE(client_->stream(3).received.starts_with(hex("0004")));
+  EXPECT_TRUE(client_->stream(3).received.starts_with(unhex("0004")));
   ASSERT_TRUE(run([&] { return client_->has_stream(7) && client_->has_stream(11); }));
-  EXPECT_EQ(client_->stream(7).received, hex("02"));
-  EXPECT_EQ(client_->stream(11).received, hex("03"));
+  EXPECT_EQ(client_->stream(7).received, unhex("02"));
+  EXPECT_EQ(client_->stream(11).received, unhex("03"));
 }
 
 // ---- QPACK --------------------------------------------------------------------------------------
 
 TEST_F(Http3Protocol, QpackStreamsThatAreWrong) {
   serve();
-  send_unidirectional(hex("02") + hex("3fffffff7f"));  // a capacity beyond what was allowed
+  send_unidirectional(unhex("02") +
+                      unhex("3fffffff7f"));  // a capacity beyond what was allowed
   EXPECT_EQ(close_code(), kQpackEncoderStreamError);
   connect();
-  send_unidirectional(hex("03") + hex("3f7f"));  // Insert Count Increment of what was not sent
+  send_unidirectional(unhex("03") +
+                      unhex("3f7f"));  // Insert Count Increment of what was not sent
   EXPECT_EQ(close_code(), kQpackDecoderStreamError);
 }
 
@@ -398,13 +401,13 @@ TEST_F(Http3Protocol, ASectionWaitsForTheDynamicTable) {
   serve();
   QpackClient qpack;
   std::string instructions;
-  const int64_t encoder = send_unidirectional(hex("02"));
+  const int64_t encoder = send_unidirectional(unhex("02"));
   const int64_t id = client_->open_bidirectional();
   const std::string frame = qpack.headers(id, kFields, instructions);
   ASSERT_FALSE(instructions.empty());
-  client_->write(id, frame + hex("000161"), false);
+  client_->write(id, frame + unhex("000161"), false);
   ASSERT_TRUE(run([&] { return server_->exchanges() == 1; }));
-  client_->write(id, hex("000162"), true);
+  client_->write(id, unhex("000162"), true);
   settle(*loop_);
   EXPECT_FALSE(server_->exchange(0).head);
   client_->write(encoder, instructions);
@@ -417,7 +420,7 @@ TEST_F(Http3Protocol, ABlockedSectionMayBeCancelled) {
   serve();
   QpackClient qpack;
   std::string instructions;
-  const int64_t encoder = send_unidirectional(hex("02"));
+  const int64_t encoder = send_unidirectional(unhex("02"));
   const int64_t id = client_->open_bidirectional();
   client_->write(id, qpack.headers(id, kFields, instructions), false);
   ASSERT_TRUE(run([&] { return server_->exchanges() == 1; }));
@@ -435,9 +438,9 @@ TEST_F(Http3Protocol, MoreBlockedStreamsThanAllowed) {
   Http3TestServer::Options options;
   options.limits.max_streams = 128;
   serve(std::move(options));
-  send_unidirectional(hex("02"));
+  send_unidirectional(unhex("02"));
   // A Required Insert Count of 1, never satisfied: prefix 0200 (RFC 9204 4.5.1).
-  for (int i = 0; i < 101; ++i) send_request(hex("0103020080"), false);
+  for (int i = 0; i < 101; ++i) send_request(unhex("0103020080"), false);
   EXPECT_EQ(close_code(), kQpackDecompressionFailed);
 }
 
@@ -447,11 +450,11 @@ TEST_F(Http3Protocol, AReferenceBombIsCutOffAt431) {
   options.limits.max_fields = 100'000;
   serve(std::move(options));
   // Set Dynamic Table Capacity 4096; insert x: 4000 bytes.
-  const int64_t encoder = send_unidirectional(hex("02") + hex("3fe11f"));
-  client_->write(encoder, hex("4178") + hex("7fa11e") + std::string(4000, 'v'));
+  const int64_t encoder = send_unidirectional(unhex("02") + unhex("3fe11f"));
+  client_->write(encoder, unhex("4178") + unhex("7fa11e") + std::string(4000, 'v'));
   settle(*loop_);
-  const std::string section = hex("0200") + std::string(16'000, '\x80');
-  const int64_t id = send_request(hex("01") + hex("7e82") + section.substr(0, 0x3e82));
+  const std::string section = unhex("0200") + std::string(16'000, '\x80');
+  const int64_t id = send_request(unhex("01") + unhex("7e82") + section.substr(0, 0x3e82));
   ASSERT_TRUE(run([&] { return client_->stream(id).ended || client_->closed(); }));
   ASSERT_FALSE(client_->closed()) << client_->closed()->reason;
   EXPECT_EQ(server_->exchange(0).bad_status, 431);
@@ -460,8 +463,10 @@ TEST_F(Http3Protocol, AReferenceBombIsCutOffAt431) {
 
 TEST_F(Http3Protocol, CookieCrumbsCountAsFields) {
   serve();
-  const std::string section = hex("0000d1d7c150096c6f63616c686f7374") + std::string(200, '\xc5');
-  const int64_t id = send_request(hex("01") + hex("40d8") + section);  // static entry 5: cookie
+  const std::string section =
+      unhex("0000d1d7c150096c6f63616c686f7374") + std::string(200, '\xc5');
+  const int64_t id =
+      send_request(unhex("01") + unhex("40d8") + section);  // static entry 5: cookie
   ASSERT_TRUE(run([&] { return client_->stream(id).ended; }));
   EXPECT_EQ(server_->exchange(0).bad_status, 431);
 }
