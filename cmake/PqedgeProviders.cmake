@@ -2,6 +2,10 @@
 # sources of the npm package pqclean. A library that is missing is named by the program, too
 # (src/measure/provider/absent.cc).
 
+# Each by itself: their headers do not bear one another (wolfSSL has macros of OpenSSL's names).
+file(GLOB PQCOST_PROVIDER_SOURCES CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/measure/provider/*_*.cc")
+set_source_files_properties(${PQCOST_PROVIDER_SOURCES} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
 # pqedge_provider(<name> <sources' beginning> [PACKAGE <pkg-config module>] [LIBRARY <name> HEADER <file>])
 # Defines PQCOST_<NAME> for the module measure, or takes the sources away from it.
 function(pqedge_provider name prefix)
