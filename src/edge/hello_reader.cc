@@ -5,28 +5,18 @@
 #include <cerrno>
 
 #include "base/counters.h"
-#include "crypto/client_hello.h"
-#include "crypto/server_name.h"
+#include "edge/passthrough.h"
 
 namespace pqedge::edge {
 namespace {
 
-const counters::Counter kRefused(
+const counters::Counter kHellosRefused(
     "pqedge_passthrough_hellos_refused_total",
     "TLS connections closed on listeners with a passthrough since their hello was too long, or cut "
     "into records that TLS forbids.");
 
 constexpr uint8_t kUnexpectedMessage = 10;  // RFC 8446 6
 constexpr uint8_t kIllegalParameter = 47;
-
-// The name to look up. A hello that is malformed, or names something else than a host, is left to
-// the TLS stack, which refuses it by the same reader.
-std::string host_of(Bytes message) {
-  std::string host;
-  const auto hello = crypto::parse_client_hello(message);
-  if (hello && hello->has_server_name) crypto::judge_server_name(hello->server_name, host);
-  return host;
-}
 
 }  // namespace
 
@@ -65,16 +55,12 @@ void HelloReader::on_events(uint32_t events) {
   State state = State::more;
   while (state == State::more && read_more()) state = records_.take({chunk_->data(), size_});
   switch (state) {
-    case State::whole:
-      return finish(host_of(records_.message()));
-    case State::not_tls:
-      return finish({});
+    case State::whole: return finish(host_of_hello(records_.message()));
+    case State::not_tls: return finish({});
     case State::broken:
       return refuse(kUnexpectedMessage, "the hello's records are not those of TLS");
-    case State::too_long:
-      return refuse(kIllegalParameter, "the hello is too long");
-    case State::more:
-      break;
+    case State::too_long: return refuse(kIllegalParameter, "the hello is too long");
+    case State::more: break;
   }
   if (error_ != 0) return handler_.on_hello_failed("the connection broke within its hello");
   if (ended_) return finish({});  // TLS counts it as what it is
@@ -92,7 +78,7 @@ void HelloReader::finish(std::string host) {
 }
 
 void HelloReader::refuse(uint8_t alert, std::string_view why) {
-  kRefused.add();
+  kHellosRefused.add();
   const uint8_t record[] = {21, 3, 3, 0, 2, 2, alert};  // fatal
   [[maybe_unused]] const ssize_t n = send(fd_.get(), record, sizeof record, MSG_NOSIGNAL);
   ::shutdown(fd_.get(), SHUT_WR);

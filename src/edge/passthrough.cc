@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "crypto/client_hello.h"
+#include "crypto/server_name.h"
 #include "edge/settings.h"
 
 namespace pqedge::edge {
@@ -16,8 +18,8 @@ Passthrough::Count make_count(const std::string& name, std::string_view transpor
                         "Connections passed on without being decrypted.", labels),
       counters::Counter("pqedge_passthrough_connections", "Those open now.", labels,
                         counters::Kind::gauge),
-      counters::Counter("pqedge_passthrough_failed_total",
-                        "Those that no server of the pool took.", labels),
+      counters::Counter("pqedge_passthrough_failed_total", "Those that no server of the pool took.",
+                        labels),
       counters::Counter("pqedge_passthrough_received_bytes_total", "Bytes of theirs from clients.",
                         labels),
       counters::Counter("pqedge_passthrough_sent_bytes_total", "Bytes of theirs to clients.",
@@ -157,6 +159,13 @@ Result<std::shared_ptr<const PassthroughTable>> PassthroughSet::table_of(
   auto table = PassthroughTable::compile(std::move(here));
   if (!table) return std::unexpected(table.error());
   return std::make_shared<const PassthroughTable>(std::move(*table));
+}
+
+std::string host_of_hello(Bytes message) {
+  std::string host;
+  const auto hello = crypto::parse_client_hello(message);
+  if (hello && hello->has_server_name) crypto::judge_server_name(hello->server_name, host);
+  return host;
 }
 
 }  // namespace pqedge::edge

@@ -34,8 +34,8 @@ class Passthrough {
   const PassthroughSettings settings;
   const upstream::PoolSettings pool;
 
-  // The server for a new connection of `client`, by the pool's algorithm; one that failed lately only
-  // when no other is left. Null: all others are in `tried`, at their maximum, or take nothing.
+  // The server for a new connection of `client`, by the pool's algorithm; one that failed lately
+  // only when no other is left. Null: all others are in `tried`, at their maximum, or take nothing.
   std::shared_ptr<upstream::ServerState> pick(Nanos now,
                                               std::span<upstream::ServerState* const> tried,
                                               const net::Address& client) const {
@@ -115,5 +115,9 @@ class PassthroughSet {
 
 // Whether the passthrough holds on that listener, as far as the settings tell.
 bool holds_on(const PassthroughSettings& passthrough, const ListenerSettings& listener);
+
+// The name in a ClientHello that find() looks up. A hello that is malformed, or names something
+// else than a host, is left to the TLS stack, which refuses it by the same reader.
+std::string host_of_hello(Bytes message);
 
 }  // namespace pqedge::edge

@@ -2,10 +2,12 @@
 // finds, and what an operator changed at run time; every worker gets a change by message.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +16,7 @@
 
 #include "base/result.h"
 #include "edge/member_table.h"
+#include "edge/run_time_state.h"
 #include "edge/snapshot.h"
 #include "jobs/backend_jobs.h"
 #include "net/loop.h"
@@ -51,6 +54,11 @@ class PoolKeeper {
 
   Result<std::string> order(const PoolOrder& order);
 
+  // For the process that takes this one's place; and in it, before the first adopt()
+  // (run_time_state.cc).
+  std::vector<PoolState> run_time_state() const;
+  void go_on_with(std::vector<PoolState> before);
+
   // JSON: one pool, or all with an empty name; an empty text: there is no such pool.
   std::string json(std::string_view pool) const;
 
@@ -70,13 +78,26 @@ class PoolKeeper {
     std::map<std::string, Change> changes;        // by address
     std::shared_ptr<const upstream::Members> members;
     jobs::DiscoveryReport report;
+    // By address: what the process before knew of servers that are not met yet.
+    std::map<std::string, upstream::ServerState::Known> standings;
   };
 
   // Reports on their way from the thread that makes them.
-  struct Inbox;
+  struct Inbox {
+    std::mutex mutex;
+    std::condition_variable came;
+    std::vector<jobs::DiscoveryReport> reports;
+    PoolKeeper* owner = nullptr;  // of the main thread
+  };
 
+  static bool same_servers(const std::vector<upstream::ServerSettings>& a,
+                           const std::vector<upstream::ServerSettings>& b);
+  static bool same_definition(const upstream::PoolSettings& a, const upstream::PoolSettings& b);
   void begin_pool(Kept& kept, const upstream::PoolSettings& settings,
                   std::shared_ptr<const crypto::BackendTls> tls);
+  void take_state(Kept& kept);
+  void resume(Kept& kept, const upstream::Members& members);
+  void drop_states();
   // Members anew from all sources. True: they are others than before.
   bool compose(Kept& kept);
   void compose_and_publish(Kept& kept);
@@ -97,6 +118,7 @@ class PoolKeeper {
   MemberTable& table_;
   Publish publish_;
   std::map<std::string, Kept, std::less<>> pools_;
+  std::map<std::string, PoolState, std::less<>> before_;  // of the process before, until adopted
   std::shared_ptr<const http::Limits> limits_;
   std::shared_ptr<Inbox> inbox_;
   // Null until a pool wants checks or discovery.

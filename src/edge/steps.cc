@@ -4,8 +4,9 @@
 #include <array>
 #include <format>
 
-#include "crypto/policy.h"
+#include "base/memory.h"
 #include "edge/client_steps.h"
+#include "edge/connection_steps.h"
 #include "edge/exchange.h"
 #include "edge/listener_view.h"
 #include "edge/tunnel_steps.h"
@@ -21,7 +22,15 @@ Verdict refuse(Exchange& x, const http::Refusal& refusal) {
   return Verdict::answered;
 }
 
-// ---- before the route ----------------------------------------------------------------------------
+// ---- before the route --------------------------------------------------------------------------
+
+// While what runs may have the rest of the memory (base/memory.h).
+Verdict memory_left(Exchange& x) {
+  if (!memory::refusing()) [[likely]]
+    return Verdict::next;
+  x.answer(503, "the process is out of memory");
+  return Verdict::answered;
+}
 
 // The same rules for every version: Host against :authority, lengths, forbidden fields.
 Verdict frame(Exchange& x) {
@@ -43,16 +52,6 @@ Verdict method(Exchange& x) {
 
 Verdict canonicalise(Exchange& x) {
   if (const auto ok = http::canonicalise(x.request()); !ok) return refuse(x, ok.error());
-  return Verdict::next;
-}
-
-// RFC 9110 7.4: a connection that is secured serves https only, a plain one http only.
-Verdict scheme(Exchange& x) {
-  if (x.request().method == http::Method::connect) return Verdict::next;  // it has none
-  if (x.request().scheme != (x.facts().secure() ? "https" : "http")) {
-    x.answer(421, "the scheme is not the connection's");
-    return Verdict::answered;
-  }
   return Verdict::next;
 }
 
@@ -82,58 +81,6 @@ Verdict acme_challenge(Exchange& x) {
                  .content_type = "application/octet-stream"},
                 "ACME challenge");
   return Verdict::answered;
-}
-
-constexpr std::string_view kClassicalPage =
-    "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>403 Forbidden</title>\n"
-    "<h1>This site needs a newer browser</h1>\n"
-    "<p>The connection is protected by a key exchange that a quantum computer could break later. "
-    "This site accepts only connections with a post-quantum key exchange (ML-KEM, for example "
-    "X25519MLKEM768). Current versions of the major browsers offer it; a proxy or an antivirus "
-    "program between you and this site may take it away.</p>\n";
-
-// What the policy of connections says of one without ML-KEM, where it lets the handshake through.
-Verdict key_exchange(Exchange& x) {
-  const net::ConnectionFacts& facts = x.facts();
-  if (!facts.secure() || facts.post_quantum) return Verdict::next;
-  const crypto::TlsSettings& policy = x.snapshot().policies->find(x.request().host).settings;
-  switch (crypto::classical_action(policy, facts.offered_post_quantum)) {
-    case crypto::ClassicalAction::forbid:
-      x.answer_with({.status = 403,
-                     .body = kClassicalPage,
-                     .content_type = "text/html; charset=utf-8"},
-                    "the key exchange is not post-quantum");
-      return Verdict::answered;
-    case crypto::ClassicalAction::misdirect:
-      x.answer(421, "the key exchange is not post-quantum");
-      return Verdict::answered;
-    default: return Verdict::next;
-  }
-}
-
-struct EarlyRequestCounters {
-  counters::Counter used{"pqedge_early_data_requests_total",
-                         "Requests that came before the client's handshake was complete.",
-                         {{"action", "answered"}}};
-  counters::Counter waited{"pqedge_early_data_requests_total",
-                           "Requests that came before the client's handshake was complete.",
-                           {{"action", "waited"}}};
-};
-const EarlyRequestCounters early_requests;
-
-// RFC 8470 3: what came as early data may be a replay until the client's Finished is here. A safe
-// request without a body is acted on at once; any other waits for that, and is no risk then.
-Verdict early_data(Exchange& x) {
-  if (!x.facts().handshake_pending) return Verdict::next;
-  if (http::is_safe(x.request().method) && x.request().body == http::BodyKind::none &&
-      x.request().upgrade.empty()) {
-    early_requests.used.add();
-    x.note_early_data();
-    return Verdict::next;
-  }
-  early_requests.waited.add();
-  x.wait_for_handshake();
-  return Verdict::wait;
 }
 
 Verdict redirect(Exchange& x, uint16_t port) {
@@ -173,15 +120,16 @@ Verdict match(Exchange& x) {
 }
 
 constexpr std::array kBeforeRoute = {
+    Step{"memory", memory_left},
     Step{"frame", frame},
     Step{"method", method},
     Step{"canonicalise", canonicalise},
-    Step{"scheme", scheme},
+    Step{"scheme", check_scheme},
     Step{"identify", identify},
     Step{"ACME challenge", acme_challenge},
-    Step{"key exchange", key_exchange},
+    Step{"key exchange", check_key_exchange},
     Step{"listener redirect", listener_redirect},
-    Step{"early data", early_data},
+    Step{"early data", check_early_data},
     Step{"match", match},
     Step{"tunnel", check_tunnel},
     Step{"TLS policy of the host", check_tls_policy},
@@ -195,14 +143,15 @@ Verdict match_stream(Exchange& x) {
 }
 
 constexpr std::array kBeforeStream = {
+    Step{"memory", memory_left},
     Step{"identify", identify},
-    Step{"key exchange", key_exchange},
-    Step{"early data", early_data},
+    Step{"key exchange", check_key_exchange},
+    Step{"early data", check_early_data},
     Step{"match", match_stream},
     Step{"TLS policy of the host", check_tls_policy},
 };
 
-// ---- the route's own -----------------------------------------------------------------------------
+// ---- the route's own ---------------------------------------------------------------------------
 
 Verdict encoded_slash(Exchange& x) {
   if (x.request().path.find("%2F") == std::string_view::npos) return Verdict::next;
@@ -256,10 +205,9 @@ Verdict redirect_to(Exchange& x) {
   const auto location = redirect.location(x.scene(redirect.status()));
   if (!location) return refuse(x, location.error());
   const std::string_view phrase = http::reason_phrase(redirect.status());
-  x.answer_with({.status = redirect.status(),
-                 .body = x.arena().concat(phrase, "\n"),
-                 .location = *location},
-                "redirected");
+  x.answer_with(
+      {.status = redirect.status(), .body = x.arena().concat(phrase, "\n"), .location = *location},
+      "redirected");
   return Verdict::answered;
 }
 

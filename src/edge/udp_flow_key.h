@@ -51,6 +51,11 @@ struct PathKey {
   friend bool operator==(const PathKey&, const PathKey&) = default;
 };
 
+struct PathHash {
+  size_t operator()(const PathKey& k) const { return keyed(k.bytes); }
+  KeyedHash keyed;
+};
+
 // A connection ID as it stands in a packet.
 struct PlainId {
   PlainId() = default;

@@ -1,19 +1,10 @@
 #include "edge/udp_passthrough.h"
 
-#include <algorithm>
-
-#include "base/log.h"
-#include "crypto/client_hello.h"
-#include "crypto/server_name.h"
 #include "edge/worker.h"
-#include "wire/quic/initial_reader.h"
-#include "wire/quic/path.h"
 
 namespace pqedge::edge {
 namespace {
 
-// RFC 9000 14.1: a datagram with a client's Initial is never smaller.
-constexpr size_t kLeastInitial = 1200;
 // Flows whose client has not shown that it receives at its address. Beyond it the oldest ends.
 constexpr size_t kMaxHalfOpen = 2048;
 // QUIC connections that one address and port of a client may have at once.
@@ -21,16 +12,6 @@ constexpr size_t kMaxOfPath = 8;
 constexpr size_t kMaxRun = 60 * 1024;
 constexpr size_t kMaxRunSegments = 64;  // UDP_MAX_SEGMENTS of older kernels
 
-counters::Counter hellos(const char* outcome) {
-  return counters::Counter("pqedge_passthrough_quic_hellos_total",
-                           "QUIC hellos read on listeners with a passthrough, by outcome.",
-                           {{"outcome", outcome}});
-}
-const counters::Counter kPassed = hellos("passed_on");
-const counters::Counter kOurs = hellos("ours");
-const counters::Counter kBroken = hellos("broken");
-const counters::Counter kExpired = hellos("expired");
-const counters::Counter kEvicted = hellos("evicted");
 const counters::Counter kFollowed(
     "pqedge_passthrough_quic_followed_total",
     "QUIC connections that were followed to a new address of the client by the server's ID.");
@@ -40,13 +21,6 @@ const counters::Counter kUnfollowed(
 const counters::Counter kFlowsEvicted(
     "pqedge_passthrough_quic_half_open_evicted_total",
     "QUIC connections that were ended since too many clients had not answered their server yet.");
-
-std::string host_of(Bytes message) {
-  std::string host;
-  const auto hello = crypto::parse_client_hello(message);
-  if (hello && hello->has_server_name) crypto::judge_server_name(hello->server_name, host);
-  return host;
-}
 
 bool is_long(const quic::ReceivedDatagram& d) { return quic::is_long_header(d.bytes[0]); }
 
@@ -97,7 +71,9 @@ bool UdpPassthrough::take(const quic::ReceivedDatagram& datagram, Bytes id, bool
   }
   // Also the ID that our Retry gave: what follows it is ours, and needs no second decision.
   if (worker_.shared().quic_keys->owner_of(id, quic::kServerId)) return false;
-  if (is_another_workers(key, datagram, handed_over)) return true;
+  if (view_->one_udp_socket && !handed_over && worker_.pass_by_path(view_->address, datagram)) {
+    return true;
+  }
   if (is_long(datagram)) return take_long(datagram, key, newest);
   if (newest == nullptr) return take_short(datagram, key);
   forward(*newest, datagram, false);
@@ -119,19 +95,6 @@ UdpFlow* UdpPassthrough::flow_of(UdpFlow* newest, const quic::ReceivedDatagram& 
   return nullptr;
 }
 
-// All workers read from one socket: whoever gets a datagram hands it to the one that the client's
-// address names.
-bool UdpPassthrough::is_another_workers(const PathKey& key, const quic::ReceivedDatagram& datagram,
-                                        bool handed_over) {
-  if (!view_->one_udp_socket || handed_over) return false;
-  Shared& shared = worker_.shared();
-  const auto mac = shared.quic_keys->reset_token(key.bytes);
-  const auto index = static_cast<uint16_t>(load_be32(mac.data()) % shared.workers.size());
-  if (index == worker_.index()) return false;
-  worker_.hand_over({shared.generation, index}, view_->address, datagram);
-  return true;
-}
-
 // An address that is not known here: perhaps a client that has moved.
 bool UdpPassthrough::take_short(const quic::ReceivedDatagram& datagram, const PathKey& key) {
   if (!accepting_ || !view_->passes_on(PassthroughTransport::udp)) return false;
@@ -151,122 +114,6 @@ bool UdpPassthrough::take_short(const quic::ReceivedDatagram& datagram, const Pa
   kFollowed.add();
   forward(flow, datagram, false);
   return true;
-}
-
-bool UdpPassthrough::take_long(const quic::ReceivedDatagram& datagram, const PathKey& key,
-                               UdpFlow* newest) {
-  const auto header = quic::read_long_header(datagram.bytes);
-  if (!header) return false;  // of another version, or damaged: the listener answers, or drops it
-  switch (header->type) {
-    case quic::LongType::handshake:
-      if (newest == nullptr) return false;
-      forward(*newest, datagram, false);
-      return true;
-    case quic::LongType::retry:
-      return false;
-    case quic::LongType::zero_rtt:
-    case quic::LongType::initial:
-      break;
-  }
-  if (!accepting_ || !view_->passes_on(PassthroughTransport::udp) ||
-      !worker_.may_open_connection()) {
-    return false;
-  }
-  return header->type == quic::LongType::initial
-             ? take_initial(datagram, key, *header)
-             : take_early(datagram, key, header->destination);
-}
-
-// 0-RTT that overtook the hello.
-bool UdpPassthrough::take_early(const quic::ReceivedDatagram& datagram, const PathKey& key,
-                                Bytes id) {
-  PendingHello* pending = pending_.find(key, id);
-  if (pending == nullptr) pending = &pending_.make(key, id, worker_.loop().now());
-  pending_.keep(*pending, datagram, false);
-  arm_expiry();
-  return true;
-}
-
-bool UdpPassthrough::take_initial(const quic::ReceivedDatagram& datagram, const PathKey& key,
-                                  const quic::LongHeader& header) {
-  if (datagram.bytes.size() < kLeastInitial) return false;
-  PendingHello* pending = pending_.find(key, header.destination);
-  std::unique_ptr<quic::InitialReader> fresh;
-  if (pending == nullptr || pending->reader == nullptr) {
-    fresh = std::make_unique<quic::InitialReader>(header.version, header.destination);
-  }
-  quic::InitialReader& reader = fresh != nullptr ? *fresh : *pending->reader;
-  const size_t before = reader.packets();
-  const quic::InitialReader::State state = reader.take(datagram.bytes);
-  if (state == quic::InitialReader::State::whole) {
-    auto taken = pending == nullptr ? nullptr : pending_.take(*pending);
-    return decide(reader, std::move(taken), datagram, header);
-  }
-  if (state == quic::InitialReader::State::broken) {
-    kBroken.add();
-    log::debug("passthrough", "{}: {}", datagram.peer.ip(), reader.fault());
-    if (pending != nullptr) pending_.take(*pending);
-    return true;
-  }
-  if (reader.packets() == before) return true;  // not sealed with its keys: noise
-  if (pending == nullptr) {
-    pending = &pending_.make(key, header.destination, worker_.loop().now());
-  }
-  if (fresh != nullptr) pending->reader = std::move(fresh);
-  if (!pending_.keep(*pending, datagram, true)) {
-    kBroken.add();
-    pending_.take(*pending);
-  }
-  arm_expiry();
-  return true;
-}
-
-// ---- the decision -------------------------------------------------------------------------------
-
-// `reader` may be the pending hello's. A hello that is malformed is left to the TLS stack, which
-// refuses it by the same reader.
-bool UdpPassthrough::decide(const quic::InitialReader& reader,
-                            std::unique_ptr<PendingHello> pending,
-                            const quic::ReceivedDatagram& datagram,
-                            const quic::LongHeader& header) {
-  std::string host = host_of(reader.message());
-  auto passthrough = view_->passthrough->find(PassthroughTransport::udp, host);
-  if (passthrough != nullptr) {
-    kPassed.add();
-    begin_flow(std::move(passthrough), std::move(host), std::move(pending), datagram,
-               header.destination);
-    return true;
-  }
-  kOurs.add();
-  if (pending == nullptr) return false;
-  deliver(std::move(pending), datagram);
-  return true;
-}
-
-void UdpPassthrough::deliver(std::unique_ptr<PendingHello> pending,
-                             const quic::ReceivedDatagram& datagram) {
-  for (const KeptDatagram& d : pending->initials) listener_.receive_unfiltered(d.view());
-  listener_.receive_unfiltered(datagram);
-  for (const KeptDatagram& d : pending->others) listener_.receive_unfiltered(d.view());
-}
-
-void UdpPassthrough::begin_flow(PassthroughRef passthrough, std::string host,
-                                std::unique_ptr<PendingHello> pending,
-                                const quic::ReceivedDatagram& datagram, Bytes id) {
-  if (!room_for_flow(PathKey(datagram.peer, datagram.local))) return;
-  std::vector<KeptDatagram> first_flight;
-  if (pending != nullptr) first_flight = std::move(pending->initials);
-  first_flight.emplace_back(datagram);
-  if (pending != nullptr) {
-    std::ranges::move(pending->others, std::back_inserter(first_flight));
-  }
-  UdpFlow& flow = insert(std::make_unique<UdpFlow>(*this, std::move(passthrough), datagram.peer,
-                                                   datagram.local, std::move(host)));
-  flow.client_ids.add(id);
-  if (auto ok = flow.begin(std::move(first_flight)); !ok) {
-    listener_.refuse(datagram);
-    end(flow, ok.error().message);
-  }
 }
 
 // ---- the flows ----------------------------------------------------------------------------------
@@ -339,24 +186,6 @@ void UdpPassthrough::end_of_batch() { flush_run(); }
 
 void UdpPassthrough::on_room() {
   while (!stalled_.empty()) stalled_.pop_front().resume();
-}
-
-// ---- time ---------------------------------------------------------------------------------------
-
-void UdpPassthrough::expire() {
-  kExpired.add(pending_.expire(worker_.loop().now()));
-  arm_expiry();
-}
-
-void UdpPassthrough::arm_expiry() {
-  if (pending_.evicted() != evicted_seen_) {
-    kEvicted.add(pending_.evicted() - evicted_seen_);
-    evicted_seen_ = pending_.evicted();
-  }
-  const Nanos due = pending_.next_deadline();
-  if (due != kNever && (!expiry_.armed() || expiry_.deadline() > due)) {
-    expiry_.arm_at(worker_.loop(), due);
-  }
 }
 
 }  // namespace pqedge::edge

@@ -51,10 +51,6 @@ class UdpPassthrough final : public quic::DatagramFilter {
   Nanos half_open_time() const;
 
  private:
-  struct PathHash {
-    size_t operator()(const PathKey& k) const { return keyed(k.bytes); }
-    KeyedHash keyed;
-  };
   // Datagrams of one flow that lie in a row in the receive buffer: they leave in one call.
   struct Run {
     UdpFlow* flow = nullptr;
@@ -68,9 +64,8 @@ class UdpPassthrough final : public quic::DatagramFilter {
   UdpFlow* flow_of(UdpFlow* newest, const quic::ReceivedDatagram& datagram, Bytes id,
                    bool& proven) const;
   void forward(UdpFlow& flow, const quic::ReceivedDatagram& datagram, bool proven);
-  bool is_another_workers(const PathKey& key, const quic::ReceivedDatagram& datagram,
-                          bool handed_over);
   bool take_short(const quic::ReceivedDatagram& datagram, const PathKey& key);
+  // udp_passthrough_hello.cc
   bool take_long(const quic::ReceivedDatagram& datagram, const PathKey& key, UdpFlow* newest);
   bool take_early(const quic::ReceivedDatagram& datagram, const PathKey& key, Bytes id);
   bool take_initial(const quic::ReceivedDatagram& datagram, const PathKey& key,

@@ -1,8 +1,5 @@
 #include "edge/udp_stream.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 
 #include "base/bytes.h"
@@ -11,21 +8,14 @@
 namespace pqedge::edge {
 namespace {
 
-constexpr int kReceiveCalls = 4;  // system calls of one turn
+constexpr int kStreamReceiveCalls = 4;  // system calls of one turn
 
-const counters::Counter kDropped("pqedge_stream_udp_dropped_total",
-                                 "Datagrams of UDP listeners dropped: a socket was full, there was "
-                                 "no room for another client, or no server.");
-const counters::Counter kSessions("pqedge_stream_udp_sessions",
-                                  "Clients of UDP listeners, now.", {}, counters::Kind::gauge);
-
-// Other than QUIC, what is inside may be longer than the path takes in one piece.
-void allow_fragments(int fd) {
-  const int four = IP_PMTUDISC_DONT;
-  const int six = IPV6_PMTUDISC_DONT;
-  setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &four, sizeof four);
-  setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &six, sizeof six);
-}
+const counters::Counter kStreamDropped(
+    "pqedge_stream_udp_dropped_total",
+    "Datagrams of UDP listeners dropped: a socket was full, there was "
+    "no room for another client, or no server.");
+const counters::Counter kSessions("pqedge_stream_udp_sessions", "Clients of UDP listeners, now.",
+                                  {}, counters::Kind::gauge);
 
 }  // namespace
 
@@ -76,11 +66,10 @@ void UdpStream::cut(std::string_view why) {
 void UdpStream::on_events(uint32_t events) {
   if ((events & kError) != 0) static_cast<void>(net::socket_error(socket_.fd.get()));
   bool more = true;
-  for (int i = 0; i < kReceiveCalls && more; ++i) {
-    more = receiver_.receive([this](Bytes bytes, const net::Address& peer,
-                                    const net::Address& local, uint8_t ecn) {
-      take({bytes, peer, local, ecn}, false);
-    });
+  for (int i = 0; i < kStreamReceiveCalls && more; ++i) {
+    more =
+        receiver_.receive([this](Bytes bytes, const net::Address& peer, const net::Address& local,
+                                 uint8_t ecn) { take({bytes, peer, local, ecn}, false); });
   }
 }
 
@@ -89,8 +78,10 @@ void UdpStream::take(const quic::ReceivedDatagram& datagram, bool handed_over) {
   if (const auto it = by_path_.find(key); it != by_path_.end()) {
     return it->second->from_client(datagram);
   }
-  if (!handed_over && view_->one_udp_socket && is_another_workers(datagram)) return;
-  if (!accepting_ || !worker_.may_open_connection() || !make_room()) return kDropped.add();
+  if (!handed_over && view_->one_udp_socket && worker_.pass_by_path(view_->address, datagram)) {
+    return;
+  }
+  if (!accepting_ || !worker_.may_open_connection() || !make_room()) return kStreamDropped.add();
   auto* session = new UdpSession(*this, datagram.peer, datagram.local);
   all_.push_back(*session);
   unanswered_.push_back(*session);
@@ -99,21 +90,9 @@ void UdpStream::take(const quic::ReceivedDatagram& datagram, bool handed_over) {
   kSessions.add();
   worker_.shared().connections.fetch_add(1, std::memory_order_relaxed);
   if (!session->begin(datagram)) {
-    kDropped.add();
+    kStreamDropped.add();
     end(*session, "no server of the pool takes datagrams");
   }
-}
-
-// All workers read from one socket: whoever gets a datagram hands it to the one that the client's
-// address names.
-bool UdpStream::is_another_workers(const quic::ReceivedDatagram& datagram) {
-  Shared& shared = worker_.shared();
-  const PathKey key(datagram.peer, datagram.local);
-  const auto mac = shared.quic_keys->reset_token(key.bytes);
-  const auto index = static_cast<uint16_t>(load_be32(mac.data()) % shared.workers.size());
-  if (index == worker_.index()) return false;
-  worker_.hand_over({shared.generation, index}, view_->address, datagram);
-  return true;
 }
 
 // Each worker has its share of the places. A client that no server has answered makes room first:
@@ -131,7 +110,7 @@ bool UdpStream::send(const net::Address& local, const net::Address& peer, Bytes 
                      uint8_t ecn) {
   const MutableBytes room = sender_.room(bytes.size());
   if (room.size() < bytes.size()) {
-    kDropped.add();
+    kStreamDropped.add();
     return false;
   }
   std::ranges::copy(bytes, room.begin());

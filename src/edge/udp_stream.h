@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,7 +12,7 @@
 #include "edge/passthrough.h"
 #include "edge/snapshot.h"
 #include "edge/udp_flow_key.h"
-#include "net/connected_udp.h"
+#include "edge/udp_server_socket.h"
 #include "net/loop.h"
 #include "net/udp_batch.h"
 #include "upstream/choice.h"
@@ -26,18 +25,16 @@ class UdpStream;
 struct SessionTag;
 struct UnansweredTag;
 
-// One client, and the socket toward its server.
-class UdpSession final : public net::EventSource,
-                         public ListNode<SessionTag>,
-                         public ListNode<UnansweredTag> {
+// One client.
+class UdpSession final : public ListNode<SessionTag>,
+                         public ListNode<UnansweredTag>,
+                         private UdpServerSocket::User {
  public:
   UdpSession(UdpStream& owner, const net::Address& peer, const net::Address& local);
-  ~UdpSession();
 
   // With the client's first datagram. False: no server can be had.
   bool begin(const quic::ReceivedDatagram& first);
   void from_client(const quic::ReceivedDatagram& datagram);
-  bool answered() const { return answered_at_ != kNever; }
   // From now on it ends after a short silence.
   void hurry();
   void record(std::string_view why) const;
@@ -45,15 +42,9 @@ class UdpSession final : public net::EventSource,
   const PathKey key;
 
  private:
-  void on_events(uint32_t events) override;
+  void on_server_datagram(Bytes bytes, uint8_t ecn, bool first) override;
+  void on_server_unreachable() override;
   bool try_servers();
-  Result<void> open(std::shared_ptr<upstream::ServerState> server);
-  void close_socket();
-  void send(Bytes bytes, uint8_t ecn);
-  void from_server(Bytes bytes, uint8_t ecn);
-  bool header_due() const;
-  std::string proxy_header() const;
-  void note_error(int code);
   void on_timer();
 
   UdpStream& owner_;
@@ -62,22 +53,15 @@ class UdpSession final : public net::EventSource,
   std::shared_ptr<const StreamCount> count_;
   std::string pool_;
   Nanos timeout_ = 0;
-  uint8_t send_proxy_ = 0;
   upstream::Choice choice_;
-  PassthroughLease lease_;
-  std::optional<net::ConnectedUdp> socket_;
-  std::optional<net::UdpReceiver> receiver_;
+  UdpServerSocket server_;
   std::string first_;  // the first datagram, for another server, until there is an answer
   uint8_t first_ecn_ = 0;
   uint32_t tries_ = 0;
-  std::string why_;
   Nanos began_;
   Nanos last_;
-  Nanos answered_at_ = kNever;
-  Nanos header_sent_ = kNever;  // the PROXY header; kNever: it was not
   uint64_t bytes_in_ = 0;
   uint64_t bytes_out_ = 0;
-  bool refused_ = false;  // told by ICMP, and not acted on yet
   net::Timer timer_;
 };
 
@@ -109,14 +93,9 @@ class UdpStream final : public net::EventSource {
   bool accepting() const { return accepting_; }
 
  private:
-  struct PathHash {
-    size_t operator()(const PathKey& k) const { return keyed(k.bytes); }
-    KeyedHash keyed;
-  };
   UdpStream(Worker& worker, std::shared_ptr<const ListenerView> view, net::UdpSocket socket);
   void on_events(uint32_t events) override;
   void take(const quic::ReceivedDatagram& datagram, bool handed_over);
-  bool is_another_workers(const quic::ReceivedDatagram& datagram);
   bool make_room();
 
   Worker& worker_;

@@ -4,6 +4,8 @@
 
 #include <format>
 
+#include "base/memory.h"
+
 namespace pqedge::edge {
 namespace {
 
@@ -66,8 +68,8 @@ void Worker::join() {
 Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
                            std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan) {
   snapshot_ = SnapshotRef(new WorkerSnapshot(std::move(snapshot), std::move(contexts), backends_,
-                                            shared_.members,
-                                            static_cast<uint32_t>(shared_.workers.size())));
+                                             shared_.members,
+                                             static_cast<uint32_t>(shared_.workers.size())));
   if (certificates_ != nullptr && snapshot_->contexts() != nullptr) {
     snapshot_->contexts()->set_certificates(certificates_);
   }
@@ -182,7 +184,8 @@ void Worker::resume_waiting() {
 
 bool Worker::may_open_connection() const {
   return shared_.connections.load(std::memory_order_relaxed) <
-         shared_.max_connections.load(std::memory_order_relaxed);
+             shared_.max_connections.load(std::memory_order_relaxed) &&
+         !memory::refusing();
 }
 
 void Worker::add_connection(ClientConnection& connection) {
@@ -200,10 +203,20 @@ void Worker::remove_connection(ClientConnection& connection) {
 void Worker::warn_out_of_descriptors(int code) {
   if (last_descriptor_warning_ != 0 && loop_->now() - last_descriptor_warning_ < kSecond) return;
   last_descriptor_warning_ = loop_->now();
+  const bool descriptors = code == EMFILE || code == ENFILE;
   log::error("listener",
-             "cannot accept: {}; new connections wait. Raise RLIMIT_NOFILE (LimitNOFILE=) or lower "
-             "server.max_connections",
-             std::generic_category().message(code));
+             "cannot accept: {}; new connections wait. Raise {}, or lower server.max_connections",
+             std::generic_category().message(code),
+             descriptors ? "RLIMIT_NOFILE (LimitNOFILE=)" : "the process's memory");
+}
+
+bool Worker::pass_by_path(const net::Address& listener, const quic::ReceivedDatagram& datagram) {
+  const PathKey key(datagram.peer, datagram.local);
+  const auto mac = shared_.quic_keys->reset_token(key.bytes);
+  const auto index = static_cast<uint16_t>(load_be32(mac.data()) % shared_.workers.size());
+  if (index == index_) return false;
+  hand_over({shared_.generation, index}, listener, datagram);
+  return true;
 }
 
 void Worker::hand_over(const quic::Owner& owner, const net::Address& listener,

@@ -62,7 +62,7 @@ class Worker {
   ~Worker();
 
   // ---- from the process's main thread ----
-  void start();                    // the thread
+  void start();  // the thread
   void join();
   net::Loop& loop() { return *loop_; }
 
@@ -127,6 +127,9 @@ class Worker {
     return (owner.generation == shared_.generation && owner.worker < shared_.workers.size()) ||
            neighbours_.is_of_predecessor(owner);
   }
+  // Where all workers read from one UDP socket: whoever gets a datagram gives it to the one that
+  // the client's address names. True: that is another.
+  bool pass_by_path(const net::Address& listener, const quic::ReceivedDatagram& datagram);
   void hand_over(const quic::Owner& owner, const net::Address& listener,
                  const quic::ReceivedDatagram& datagram);
 
