@@ -5,6 +5,12 @@
 namespace pqedge::edge {
 namespace {
 
+const counters::Counter kSnapshots(
+    "pqedge_configurations",
+    "Configurations in memory: the one in use, one that is being read, and those before it that a "
+    "request still uses.",
+    {}, counters::Kind::gauge);
+
 // Series a route; a configuration with more routes counts the rest together.
 constexpr size_t kCountedRoutes = 1500;
 
@@ -37,6 +43,10 @@ bool wants_tls(const Settings& settings) {
 
 }  // namespace
 
+Snapshot::Snapshot() { kSnapshots.add(); }
+
+Snapshot::~Snapshot() { kSnapshots.subtract(); }
+
 Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
                                                         const crypto::PemPair* pem,
                                                         const Snapshot* earlier) {
@@ -50,8 +60,9 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
     // With ACME there may be none in files.
     const bool acme_alone = s->settings.tls.certificates.empty() && s->settings.acme.on();
     auto store = pem != nullptr ? crypto::CertificateStore::from_pem(pem->chain, pem->key)
-                 : acme_alone ? Result<std::shared_ptr<const crypto::CertificateStore>>(
-                                    crypto::CertificateStore::make({}))
+                 : acme_alone
+                     ? Result<std::shared_ptr<const crypto::CertificateStore>>(
+                           crypto::CertificateStore::make({}))
                      : crypto::CertificateStore::load(
                            s->settings.tls.certificates,
                            {.strict_keys = s->settings.tls.strict_key_files, .warn = true});
@@ -59,7 +70,7 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::build(Settings settings,
     s->certificates = std::move(*store);
   }
   if (auto ok = s->load_tls(); !ok) return std::unexpected(ok.error());
-  auto table = route::Table::compile(s->settings.routes);
+  auto table = route::Table::compile_over(s->settings.routes);
   if (!table) return std::unexpected(table.error());
   s->table_ = std::make_unique<const route::Table>(std::move(*table));
 
@@ -119,9 +130,8 @@ std::vector<std::shared_ptr<route::Canary>> Snapshot::canaries() const {
 
 std::shared_ptr<route::Canary> Snapshot::canary_of(std::string_view route) const {
   const auto all = canaries();
-  const auto found = std::ranges::find(all, route, [](const auto& c) -> std::string_view {
-    return c->route();
-  });
+  const auto found =
+      std::ranges::find(all, route, [](const auto& c) -> std::string_view { return c->route(); });
   return found == all.end() ? nullptr : *found;
 }
 

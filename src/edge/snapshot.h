@@ -15,10 +15,10 @@
 #include "crypto/certificates.h"
 #include "crypto/host_policy.h"
 #include "crypto/tls.h"
-#include "edge/route_shape.h"
 #include "edge/member_table.h"
-#include "edge/settings.h"
 #include "edge/retry.h"
+#include "edge/route_shape.h"
+#include "edge/settings.h"
 #include "edge/steps.h"
 #include "edge/target.h"
 #include "route/table.h"
@@ -31,7 +31,7 @@ struct StreamCount {
   explicit StreamCount(const std::string& listener);
   counters::Counter connections;
   counters::Counter failed;
-  counters::Counter bytes_in;   // from clients
+  counters::Counter bytes_in;  // from clients
   counters::Counter bytes_out;
 };
 
@@ -44,7 +44,7 @@ struct RoutePlan {
   Target target;           // that pool, and under which limits
   ShadowPlan shadow;
   uint64_t max_body = UINT64_MAX;
-  std::shared_ptr<const RouteShape> shape;  // null: what passes stays as it is
+  std::shared_ptr<const RouteShape> shape;    // null: what passes stays as it is
   std::array<counters::Counter, 6> by_class;  // [status / 100], 0: no status was sent
   std::shared_ptr<const StreamCount> stream;  // only where it is one of a listener without HTTP
 };
@@ -52,10 +52,12 @@ struct RoutePlan {
 // Shared by all workers.
 class Snapshot {
  public:
+  ~Snapshot();
   // Loads the certificates (`pem`, when given, is used instead: the default configuration's
   // self-signed pair) and compiles the routes. Canaries whose settings are those of `earlier` are
   // taken over from it, with what was set by hand.
-  static Result<std::shared_ptr<const Snapshot>> build(Settings settings, const crypto::PemPair* pem,
+  static Result<std::shared_ptr<const Snapshot>> build(Settings settings,
+                                                       const crypto::PemPair* pem,
                                                        const Snapshot* earlier = nullptr);
 
   Settings settings;
@@ -77,13 +79,13 @@ class Snapshot {
   std::shared_ptr<route::Canary> canary_of(std::string_view route) const;  // null: it has none
 
  private:
-  Snapshot() = default;
+  Snapshot();
   Result<void> load_tls();
   Result<void> plan_streams();
   Result<void> plan_shadow(const route::RouteSettings& route, RoutePlan& plan) const;
   Result<void> load_shapes(const Snapshot* earlier);
   std::unique_ptr<const route::Table> table_;
-  std::vector<RoutePlan> plans_;  // by route index
+  std::vector<RoutePlan> plans_;    // by route index
   std::vector<uint32_t> connects_;  // indices of the routes that take CONNECT
   // By the listener's name; the settings are made of the listener's.
   std::map<std::string, std::pair<route::RouteSettings, RoutePlan>, std::less<>> streams_;
