@@ -38,6 +38,9 @@ FLAT = 0.02
 # Below this length the memory of caches and pools still grows into its bounds: it is told, not judged.
 JUDGE_MEMORY_FROM = 900
 LARGE = 200_000
+# A request that takes longer hangs. Servers that are stopped and a machine that has less time than the
+# loads ask for make many slow: over QUIC each round trip waits until both processes have had their turn.
+HANGS = 60
 
 
 def say(text):
@@ -147,15 +150,17 @@ class Site:
                 ("h3-faulty", "/faulty", "-p", "h3", "-c", "2", "-m", "4", "-r", "10")):
             out = self.directory / f"load-{name}.json"
             process = harness.Process(
-                [PQLOAD, *args, "-t", seconds + 600, "--warm-up", "0", "--json", out, "--ca", ca,
-                 "--sni", "localhost", url + path], out.with_suffix(".log"))
+                [PQLOAD, *args, "-t", seconds + 600, "--timeout", HANGS, "--warm-up", "0", "--json", out,
+                 "--ca", ca, "--sni", "localhost", url + path], out.with_suffix(".log"))
             self.loads.append((name, out, process))
 
     def stop_load(self):
         """{name: record}"""
         records = {}
+        for _, _, process in self.loads:  # all at once: each waits for what is under way
+            process.send_signal(signal.SIGINT)
         for name, out, process in self.loads:
-            process.stop(signal.SIGINT)
+            process.stop(0, limit=2 * HANGS)  # it was told
             records[name] = json.loads(out.read_text())
         return records
 
@@ -192,6 +197,8 @@ class Site:
         open_now = {k: v for k, v in m.items() if v != 0 and k.split("{")[0] in (
             "pqedge_requests_open", "pqedge_client_connections", "pqedge_quic_connections",
             "pqedge_backend_connections", "pqedge_tunnels")}
+        if m["pqedge_configurations"] != 1:
+            open_now["pqedge_configurations"] = m["pqedge_configurations"]
         return open_now
 
     def fresh_connection(self, rng):
@@ -305,15 +312,20 @@ def run(options, rng, sites, servers):
 
     worker = threading.Thread(target=guarded, daemon=True)
     worker.start()
+    late = []  # how long this process, which does next to nothing, waits for its turn
     while time.monotonic() < end and not failure:
-        time.sleep(min(SAMPLE, max(0, end - time.monotonic())))
+        due = time.monotonic() + min(SAMPLE, max(0, end - time.monotonic()))
+        time.sleep(max(0, due - time.monotonic()))
+        late.append(time.monotonic() - due)
         for site in sites:
             site.sample()
             if not site.edge.alive():
                 failure.append(f"{site.name}: the process ended with {site.edge.process.returncode}")
     worker.join(180)
     problems = [f"broken off: {f}" for f in failure]
-    summary = {"seconds": round(time.monotonic() - begun), "seed": options.seed, "faults": counts}
+    summary = {"seconds": round(time.monotonic() - begun), "seed": options.seed, "faults": counts,
+               "late_ms": {"median": round(statistics.median(late or [0]) * 1000, 1),
+                           "most": round(max(late, default=0) * 1000, 1)}}
     for site in sites:
         summary[site.name] = judge(site, options, problems)
     summary["problems"] = problems
@@ -325,10 +337,11 @@ def run(options, rng, sites, servers):
 def judge(site, options, problems):
     records = site.stop_load()
     seen = {"reloads": site.reloads, "reloads_refused": site.refused_reloads,
-            "upgrades": site.upgrades, "requests": {}, "failures": {},
+            "upgrades": site.upgrades, "requests": {}, "slowest_seconds": {}, "failures": {},
             "under_way_at_the_end": {}}
     for name, record in records.items():
         seen["requests"][name] = record["requests"]
+        seen["slowest_seconds"][name] = round(record["service_time_us"]["max"] / 1e6, 2)
         if record["requests"] == 0:
             problems.append(f"{site.name} {name}: no request")
         # What was asked for in the moment that the load ended, or waited for its turn on a machine
