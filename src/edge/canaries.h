@@ -15,7 +15,8 @@ class Snapshot;
 std::string canaries_json(const Snapshot& snapshot, Nanos now);
 
 // `percent` is "0" to "100", with up to two decimals, or "rollback": what "0" does. It holds until
-// it is set again, the file has another percent, or the process ends. The text says what was done.
+// it is set again, the file has another percent, or the process ends without a hot upgrade. The
+// text says what was done.
 Result<std::string> set_canary(const Snapshot& snapshot, std::string_view route,
                                std::string_view percent);
 

@@ -6,82 +6,16 @@
 #include <algorithm>
 #include <string_view>
 
+#include "edge/handover_message.h"
 #include "net/fd_message.h"
 
 namespace pqedge::edge {
+namespace handover {
 namespace {
 
-constexpr uint8_t kMustKnow = 0x80;
-enum Kind : uint8_t {
-  kBegin = 1 | kMustKnow,
-  kQuicSecret = 2,
-  kTicketKey = 3,
-  kSocket = 4 | kMustKnow,
-  kInherited = 5 | kMustKnow,
-  kLinks = 6,
-  kEnd = 7 | kMustKnow,
-  kReady = 8 | kMustKnow,
-  kVerdict = 9 | kMustKnow,
-  kFailure = 10 | kMustKnow,
-  kWorkersAsked = 11,
-};
 constexpr uint16_t kFormat = 1;
 // The old process may be busy with a reload.
 constexpr Nanos kVerdictTimeout = 60 * kSecond;
-
-class Writer {
- public:
-  explicit Writer(Kind kind) { bytes_.push_back(kind); }
-  ~Writer() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-
-  void number(uint64_t value, size_t size) {
-    for (size_t i = size; i-- > 0;) bytes_.push_back(static_cast<uint8_t>(value >> (8 * i)));
-  }
-  void raw(Bytes bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
-  void text(std::string_view text) {
-    number(text.size(), 2);
-    raw(as_bytes(text));
-  }
-  Result<void> send(int channel, std::span<const int> descriptors = {}) const {
-    return net::send_message(channel, bytes_, descriptors, kHandoverTimeout);
-  }
-
- private:
-  std::vector<uint8_t> bytes_;
-};
-
-// Reads past the end give zeros and make ok() false.
-class Reader {
- public:
-  explicit Reader(Bytes bytes) : rest_(bytes) {}
-  uint64_t number(size_t size) {
-    uint64_t value = 0;
-    for (const uint8_t b : take(size)) value = value << 8 | b;
-    return value;
-  }
-  void raw(MutableBytes out) {
-    const Bytes from = take(out.size());
-    std::ranges::copy(from, out.begin());
-  }
-  std::string text() { return std::string(as_text(take(number(2)))); }
-  bool ok() const { return ok_; }
-
- private:
-  Bytes take(size_t size) {
-    if (size > rest_.size()) {
-      ok_ = false;
-      rest_ = {};
-      return {};
-    }
-    const Bytes taken = rest_.first(size);
-    rest_ = rest_.subspan(size);
-    return taken;
-  }
-  Bytes rest_;
-  bool ok_ = true;
-};
 
 Result<void> send_keys(int channel, const Handover& h) {
   Writer secret(kQuicSecret);
@@ -175,24 +109,18 @@ Result<void> take_begin(Reader& r, Handover& h) {
 
 Result<void> take_item(uint8_t kind, Reader& r, net::Message& message, Handover& h) {
   switch (kind) {
-    case kBegin:
-      return take_begin(r, h);
-    case kWorkersAsked:
-      h.workers_asked = static_cast<uint32_t>(r.number(4));
-      return {};
-    case kQuicSecret:
-      r.raw(h.quic_secret);
-      return {};
-    case kTicketKey:
-      take_ticket_key(r, h);
-      return {};
-    case kSocket:
-      return take_socket(r, message, h);
-    case kInherited:
-      return take_inherited(r, message, h);
-    case kLinks:
-      std::ranges::move(message.descriptors, std::back_inserter(h.links));
-      return {};
+    case kBegin: return take_begin(r, h);
+    case kWorkersAsked: h.workers_asked = static_cast<uint32_t>(r.number(4)); return {};
+    case kQuicSecret: r.raw(h.quic_secret); return {};
+    case kTicketKey: take_ticket_key(r, h); return {};
+    case kSocket: return take_socket(r, message, h);
+    case kInherited: return take_inherited(r, message, h);
+    case kLinks: std::ranges::move(message.descriptors, std::back_inserter(h.links)); return {};
+    case kPool: take_pool(r, h.state); return {};
+    case kAddedServer: return take_added(r, h.state);
+    case kChangedServer: return take_changed(r, h.state);
+    case kStanding: return take_standing(r, h.state);
+    case kCanary: take_canary(r, h.state); return {};
     default:
       if ((kind & kMustKnow) == 0) return {};
       return fail("its message of kind {} is not known to this program: restart instead", kind);
@@ -200,6 +128,7 @@ Result<void> take_item(uint8_t kind, Reader& r, net::Message& message, Handover&
 }
 
 }  // namespace
+}  // namespace handover
 
 Handover::~Handover() {
   OPENSSL_cleanse(quic_secret.data(), quic_secret.size());
@@ -207,6 +136,7 @@ Handover::~Handover() {
 }
 
 Result<void> send_handover(int channel, const Handover& h) {
+  using namespace handover;
   Writer begin(kBegin);
   begin.number(kFormat, 2);
   begin.number(static_cast<uint32_t>(h.process), 4);
@@ -218,10 +148,12 @@ Result<void> send_handover(int channel, const Handover& h) {
   if (auto ok = asked.send(channel); !ok) return ok;
   if (auto ok = send_keys(channel, h); !ok) return ok;
   if (auto ok = send_sockets(channel, h); !ok) return ok;
+  if (auto ok = send_state(channel, h.state); !ok) return ok;
   return Writer(kEnd).send(channel);
 }
 
 Result<Handover> receive_handover(int channel) {
+  using namespace handover;
   constexpr size_t kMostKeys = 64;
   Handover h;
   h.ticket_keys.reserve(kMostKeys);  // never moved: no copies left in memory
@@ -233,9 +165,8 @@ Result<Handover> receive_handover(int channel) {
     const uint8_t kind = message->bytes[0];
     if (kind == kEnd) break;
     Reader reader(Bytes(message->bytes).subspan(1));
-    Result<void> taken = begun || kind == kBegin
-                             ? take_item(kind, reader, *message, h)
-                             : fail("its first message is damaged");
+    Result<void> taken = begun || kind == kBegin ? take_item(kind, reader, *message, h)
+                                                 : fail("its first message is damaged");
     OPENSSL_cleanse(message->bytes.data(), message->bytes.size());
     if (taken && !reader.ok()) taken = fail("a message is damaged");
     if (!taken) return fail("cannot take over from the running process: {}", taken.error().message);
@@ -248,6 +179,7 @@ Result<Handover> receive_handover(int channel) {
 }
 
 Result<void> send_ready(int channel, const std::vector<std::string>& udp) {
+  using namespace handover;
   Writer w(kReady);
   w.number(udp.size(), 2);
   for (const std::string& address : udp) w.text(address);
@@ -255,6 +187,7 @@ Result<void> send_ready(int channel, const std::vector<std::string>& udp) {
 }
 
 Result<std::vector<std::string>> receive_ready(int channel) {
+  using namespace handover;
   const auto message = net::receive_message(channel, kHandoverTimeout);
   if (!message) return std::unexpected(message.error());
   if (message->bytes.empty()) return fail("it has ended");
@@ -268,6 +201,7 @@ Result<std::vector<std::string>> receive_ready(int channel) {
 }
 
 void send_failure(int channel, std::string_view why) {
+  using namespace handover;
   Writer w(kFailure);
   w.text(why.substr(0, 4096));
   // Where it cannot be told, the end of this process tells enough.
@@ -275,12 +209,14 @@ void send_failure(int channel, std::string_view why) {
 }
 
 Result<void> send_verdict(int channel, bool go) {
+  using namespace handover;
   Writer w(kVerdict);
   w.number(go ? 1 : 0, 1);
   return w.send(channel);
 }
 
 Result<bool> receive_verdict(int channel) {
+  using namespace handover;
   const auto message = net::receive_message(channel, kVerdictTimeout);
   if (!message) return std::unexpected(message.error());
   if (message->bytes.empty()) return true;

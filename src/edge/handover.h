@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "crypto/tickets.h"
+#include "edge/run_time_state.h"
 #include "net/address.h"
 #include "net/inherited.h"
 #include "net/socket.h"
@@ -45,6 +46,7 @@ struct Handover {
   std::vector<PassedSocket> sockets;
   std::vector<net::InheritedSocket> inherited;  // of the service manager
   std::vector<net::Fd> links;                   // the new process's ends, one a worker
+  RunTimeState state;                           // of pools and canaries
 };
 
 inline constexpr Nanos kHandoverTimeout = 10 * kSecond;

@@ -84,13 +84,15 @@ Result<void> Server::begin() {
   ticket_keys_ = std::make_unique<TicketKeyKeeper>(loop_, shared_.tickets);
   begin_certificates(*settings);
   begin_pools();
+  if (options_.before) pools_->go_on_with(std::move(options_.before->state.pools));
   auto log = record::AccessLog::open(settings->logs, count);
   if (!log) return std::unexpected(log.error());
   shared_.access_log = std::move(*log);
 
-  auto snapshot = Snapshot::build(
-      std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr);
+  auto snapshot =
+      Snapshot::build(std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr);
   if (!snapshot) return std::unexpected(snapshot.error());
+  if (options_.before) go_on_with(**snapshot, options_.before->state.canaries);
   if (auto ok = acme_->configure((*snapshot)->settings.acme); !ok) return ok;
 
   for (uint32_t i = 0; i < count; ++i) {
@@ -99,9 +101,10 @@ Result<void> Server::begin() {
     shared_.workers.push_back(std::move(*worker));
   }
   if (const std::string unused = unused_sockets((*snapshot)->settings); !unused.empty()) {
-    return fail("the service manager passed sockets that no listener takes: {}; give a [[listener]] "
-                "that address (\"h3\" in its protocols for UDP), or take it out of the socket unit",
-                unused);
+    return fail(
+        "the service manager passed sockets that no listener takes: {}; give a [[listener]] "
+        "that address (\"h3\" in its protocols for UDP), or take it out of the socket unit",
+        unused);
   }
   // Sockets first: a port in use must stop the start before anything runs.
   auto plans = plan_listeners((*snapshot)->settings);
@@ -134,9 +137,8 @@ Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
   if (snapshot->certificates) {
     const auto store = store_of(*snapshot);
     for (auto& c : contexts) {
-      auto made =
-          crypto::ServerContexts::create(snapshot->settings.tls, store, shared_.tickets, keylog,
-                                         snapshot->policies, services_);
+      auto made = crypto::ServerContexts::create(snapshot->settings.tls, store, shared_.tickets,
+                                                 keylog, snapshot->policies, services_);
       if (!made) return std::unexpected(made.error());
       c = std::move(*made);
     }
@@ -176,8 +178,8 @@ Result<std::shared_ptr<const Snapshot>> Server::load_next(std::vector<std::strin
   if (!settings) return std::unexpected(settings.error());
   pending = restart_only_->differing(*settings);
   settings->crypto = restart_only_->crypto();
-  return Snapshot::build(std::move(*settings),
-                         options_.pem.has_value() ? &*options_.pem : nullptr, current_.get());
+  return Snapshot::build(std::move(*settings), options_.pem.has_value() ? &*options_.pem : nullptr,
+                         current_.get());
 }
 
 Result<std::string> Server::reload() {

@@ -49,9 +49,10 @@ Result<void> Server::make_keys(const Settings& settings) {
 Result<Handover> Server::offer() {
   if (draining_) return fail("the process is shutting down");
   if (const pid_t before = predecessor(); before != 0) {
-    return fail("the process before, {}, still has connections: wait for its end, or end it with "
-                "kill {}",
-                before, before);
+    return fail(
+        "the process before, {}, still has connections: wait for its end, or end it with "
+        "kill {}",
+        before, before);
   }
   Handover h;
   h.process = getpid();
@@ -60,6 +61,7 @@ Result<Handover> Server::offer() {
   h.workers_asked = restart_only_->workers();
   h.quic_secret = quic_secret_;
   h.ticket_keys = shared_.tickets->own_keys();
+  h.state = {.pools = pools_->run_time_state(), .canaries = canary_states(*current_)};
   link_ends_.clear();
   for (auto& w : shared_.workers) {
     auto ok = run_on(*w, [&w, &h] { return w->add_sockets_to(h.sockets); });
@@ -85,8 +87,8 @@ Result<Handover> Server::offer() {
 void Server::hand_over(const std::vector<std::string>& udp) {
   handed_over_ = true;
   owns_socket_files_ = false;
-  const auto peer = std::make_shared<ProcessPeer>(
-      static_cast<uint16_t>(shared_.generation + 1), std::exchange(link_ends_, {}));
+  const auto peer = std::make_shared<ProcessPeer>(static_cast<uint16_t>(shared_.generation + 1),
+                                                  std::exchange(link_ends_, {}));
   for (auto& w : shared_.workers) {
     auto ok = run_on(*w, [&w, &peer, &udp]() -> Result<void> {
       w->stop_reading(udp);

@@ -107,12 +107,12 @@ Canary::Side Canary::choose(const http::Request& request, bool secure) const {
   const auto digits = [](char* begin, char* end, uint64_t n) {
     return std::string_view(begin, static_cast<size_t>(std::to_chars(begin, end, n).ptr - begin));
   };
-  return {.canary = number < share,
-          .set_cookie = request.arena->concat(
-              settings_.sticky_cookie, "=", digits(text, text + sizeof text, number),
-              "; Path=/; Max-Age=",
-              digits(age, age + sizeof age, settings_.cookie_lifetime / kSecond),
-              "; HttpOnly; SameSite=Lax", secure ? "; Secure" : "")};
+  return {
+      .canary = number < share,
+      .set_cookie = request.arena->concat(
+          settings_.sticky_cookie, "=", digits(text, text + sizeof text, number),
+          "; Path=/; Max-Age=", digits(age, age + sizeof age, settings_.cookie_lifetime / kSecond),
+          "; HttpOnly; SameSite=Lax", secure ? "; Secure" : "")};
 }
 
 Canary::Window Canary::sum(uint64_t newest) const {
@@ -167,6 +167,13 @@ void Canary::set_share(uint32_t share) {
   }
   log::info("canary", "route {}: {} of its requests go to pool {}", route_, share_text(share),
             settings_.pool);
+}
+
+void Canary::go_on_with(uint32_t share, bool rolled_back) {
+  share_.store(std::min(share, CanarySettings::kWhole), std::memory_order_relaxed);
+  rolled_back_.store(rolled_back, std::memory_order_relaxed);
+  log::info("canary", "route {}: {} of its requests go to pool {}, as before the upgrade{}", route_,
+            share_text(this->share()), settings_.pool, rolled_back ? ": it is rolled back" : "");
 }
 
 }  // namespace pqedge::route

@@ -38,14 +38,16 @@ class Canary {
   // `secure`: the client came over TLS.
   Side choose(const http::Request& request, bool secure) const;
 
-  // How the answer to a request began that the canary had; and that one which had begun well did not
-  // come to its end.
+  // How the answer to a request began that the canary had; and that one which had begun well did
+  // not come to its end.
   void report(bool failed, Nanos now) { note({.requests = 1, .errors = failed}, now); }
   void report_broken_off(Nanos now) { note({.requests = 0, .errors = 1}, now); }
 
   uint32_t share() const { return share_.load(std::memory_order_relaxed); }
   // By hand, from any thread: it ends a rollback.
   void set_share(uint32_t share);
+  // As it was in the process whose place this one takes.
+  void go_on_with(uint32_t share, bool rolled_back);
   bool rolled_back() const { return rolled_back_.load(std::memory_order_relaxed); }
 
   const CanarySettings& settings() const { return settings_; }

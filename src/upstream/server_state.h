@@ -97,8 +97,8 @@ class ServerState {
   // After a failed connect the server is passed over until then, while others can serve.
   std::atomic<Nanos> passed_over_until{0};
 
-  // The group that it asked for by a HelloRetryRequest, as a code point; 0: none. Its share goes into
-  // the next hello, beside those of the settings.
+  // The group that it asked for by a HelloRetryRequest, as a code point; 0: none. Its share goes
+  // into the next hello, beside those of the settings.
   std::atomic<uint16_t> tls_group{0};
   // When each kind of TLS failure was last written to the log.
   std::array<std::atomic<Nanos>, crypto::kBackendFaults> tls_warned{};
@@ -126,8 +126,8 @@ class ServerState {
   bool enter(Nanos now, Ticket& ticket);
   // The request did not go there after all, or is given up: the place is free again.
   void leave(Ticket& ticket);
-  // Once for each request that was there, at its end; gives back the ticket. Without checks, breaker
-  // and ejection it is one load.
+  // Once for each request that was there, at its end; gives back the ticket. Without checks,
+  // breaker and ejection it is one load.
   void report(const Outcome& outcome, Ticket& ticket, Nanos now);
 
   // ---- for those who keep it: main thread and jobs ----
@@ -145,19 +145,31 @@ class ServerState {
   struct Facts {
     Mode mode = Mode::up;
     bool draining = false;
-    Nanos in_mode_for = 0;     // since the last change, or since it is known
-    Nanos left = 0;            // ejected, open: of its time
-    uint32_t failures = 0;     // in a row
-    uint32_t ejections = 0;    // that make the next one longer
+    Nanos in_mode_for = 0;   // since the last change, or since it is known
+    Nanos left = 0;          // ejected, open: of its time
+    uint32_t failures = 0;   // in a row
+    uint32_t ejections = 0;  // that make the next one longer
     uint64_t transitions = 0;
-    std::string reason;        // of the last change; empty: none yet
-    uint64_t changed = 0;      // when, in seconds of the Unix epoch; 0: never
-    bool check_well = false;   // of the last check
-    std::string check;         // what it found; empty: there was none
-    uint64_t checked = 0;      // when, in seconds of the Unix epoch
+    std::string reason;       // of the last change; empty: none yet
+    uint64_t changed = 0;     // when, in seconds of the Unix epoch; 0: never
+    bool check_well = false;  // of the last check
+    std::string check;        // what it found; empty: there was none
+    uint64_t checked = 0;     // when, in seconds of the Unix epoch
     Nanos check_took = 0;
   };
   Facts facts(Nanos now) const;
+
+  // For the process that takes this one's place (server_known.cc).
+  struct Known {
+    Mode mode = Mode::up;
+    Nanos time = 0;  // up: since when, 0: always; ejected, open: until when
+    uint32_t ejections = 0;
+    std::string reason = {};
+    bool is_plain() const { return mode == Mode::up && time == 0 && ejections == 0; }
+  };
+  Known known(Nanos now) const;
+  // In that process, once. `checked`: there are checks that can bring it up again.
+  void go_on_with(const Known& before, bool checked, Nanos now);
 
  private:
   static uint64_t pack(Mode mode, bool draining, Nanos time);
@@ -178,8 +190,8 @@ class ServerState {
   // Mode (3 bits), draining (1), a time in nanoseconds (60): up: since when; half_open, ejected,
   // open: until when; down: since when.
   alignas(64) std::atomic<uint64_t> word_;
-  std::atomic<uint32_t> places_{0};    // half_open: probes that may still come
-  std::atomic<uint32_t> failures_{0};  // in a row
+  std::atomic<uint32_t> places_{0};      // half_open: probes that may still come
+  std::atomic<uint32_t> failures_{0};    // in a row
   std::atomic<Nanos> window_length_{0};  // 0: requests are not counted by window
   std::atomic<bool> watched_{false};     // breaker or ejection is on
   std::atomic<bool> timed_{false};       // latency is wanted
@@ -187,10 +199,10 @@ class ServerState {
   mutable std::mutex mutex_;
   ServerRules rules_;
   std::shared_ptr<Circle> circle_;
-  uint32_t round_ = 0;     // of probes
-  uint32_t well_ = 0;      // probes of this round that went well
+  uint32_t round_ = 0;  // of probes
+  uint32_t well_ = 0;   // probes of this round that went well
   uint32_t ejections_ = 0;
-  Nanos returned_ = 0;     // from the last ejection
+  Nanos returned_ = 0;  // from the last ejection
   Nanos changed_ = 0;
   uint64_t changed_wall_ = 0;
   uint64_t transitions_ = 0;

@@ -20,6 +20,44 @@ class HandoverTest : public ::testing::Test {
   void send(std::vector<uint8_t> bytes) {
     ASSERT_TRUE(net::send_message(pair_.ours.get(), bytes, {}, kSecond).has_value());
   }
+  static PoolState some_pool(const std::string& name) {
+    PoolState pool{
+        .pool = name, .definition = UINT64_MAX, .added = {}, .changes = {}, .standings = {}};
+    pool.added.push_back({.address = *net::Address::parse("127.0.0.1:81"),
+                          .name = "new",
+                          .weight = 7,
+                          .priority = 2,
+                          .id = "id"});
+    pool.changes.push_back({.address = "127.0.0.1:80", .weight = 0, .draining = true});
+    pool.changes.push_back({.address = "unix:/run/app", .weight = std::nullopt, .removed = true});
+    pool.standings.push_back({.address = "127.0.0.1:80",
+                              .known = {.mode = upstream::Mode::ejected,
+                                        .time = uint64_t{1} << 50,
+                                        .ejections = 3,
+                                        .reason = std::string(2000, 'r')}});
+    return pool;
+  }
+  static void expect_some_pool(const PoolState& pool, const std::string& name) {
+    EXPECT_EQ(pool.pool, name);
+    EXPECT_EQ(pool.definition, UINT64_MAX);
+    ASSERT_EQ(pool.added.size(), 1u);
+    EXPECT_EQ(pool.added[0].address.to_string(), "127.0.0.1:81");
+    EXPECT_EQ(pool.added[0].name, "new");
+    EXPECT_EQ(pool.added[0].weight, 7u);
+    EXPECT_EQ(pool.added[0].priority, 2u);
+    EXPECT_EQ(pool.added[0].id, "id");
+    ASSERT_EQ(pool.changes.size(), 2u);
+    EXPECT_EQ(pool.changes[0].weight, 0u);
+    EXPECT_TRUE(pool.changes[0].draining && !pool.changes[0].removed);
+    EXPECT_EQ(pool.changes[1].address, "unix:/run/app");
+    EXPECT_FALSE(pool.changes[1].weight.has_value());
+    EXPECT_TRUE(!pool.changes[1].draining && pool.changes[1].removed);
+    ASSERT_EQ(pool.standings.size(), 1u);
+    EXPECT_EQ(pool.standings[0].known.mode, upstream::Mode::ejected);
+    EXPECT_EQ(pool.standings[0].known.time, uint64_t{1} << 50);
+    EXPECT_EQ(pool.standings[0].known.ejections, 3u);
+    EXPECT_EQ(pool.standings[0].known.reason, std::string(1000, 'r'));
+  }
   static std::vector<uint8_t> begin(uint16_t workers = 1, uint8_t format = 1) {
     return {0x81, 0, format, 0, 0, 0, 7, 0, 3, 0, static_cast<uint8_t>(workers)};
   }
@@ -38,16 +76,26 @@ TEST_F(HandoverTest, ComesOutAsItWentIn) {
   h.ticket_keys.push_back(key);
   const auto address = net::Address::parse("[::1]:443");
   for (uint16_t w = 0; w < 2; ++w) {
-    h.sockets.push_back({.use = PassedSocket::Use::udp,
-                         .address = *address,
-                         .worker = w,
-                         .fd = some_fd()});
+    h.sockets.push_back(
+        {.use = PassedSocket::Use::udp, .address = *address, .worker = w, .fd = some_fd()});
     h.links.push_back(some_fd());
   }
   h.inherited.push_back({.fd = some_fd(), .address = *address, .udp = true, .name = "web"});
+  h.state.pools = {some_pool("app"), some_pool("api")};
+  h.state.canaries.push_back(
+      {.route = "r", .pool = "next", .configured = 500, .share = 10'000, .rolled_back = true});
   ASSERT_TRUE(send_handover(pair_.ours.get(), h).has_value());
   const auto got = receive_handover(pair_.theirs.get());
   ASSERT_TRUE(got.has_value()) << got.error().message;
+  ASSERT_EQ(got->state.pools.size(), 2u);
+  expect_some_pool(got->state.pools[0], "app");
+  expect_some_pool(got->state.pools[1], "api");
+  ASSERT_EQ(got->state.canaries.size(), 1u);
+  EXPECT_EQ(got->state.canaries[0].route, "r");
+  EXPECT_EQ(got->state.canaries[0].pool, "next");
+  EXPECT_EQ(got->state.canaries[0].configured, 500u);
+  EXPECT_EQ(got->state.canaries[0].share, 10'000u);
+  EXPECT_TRUE(got->state.canaries[0].rolled_back);
   EXPECT_EQ(got->process, 4711);
   EXPECT_EQ(got->generation, 65'535);
   EXPECT_EQ(got->workers, 2);
@@ -74,6 +122,24 @@ TEST_F(HandoverTest, SkipsWhatALaterVersionMayLeaveOut) {
   ASSERT_TRUE(net::send_message(fd, std::vector<uint8_t>{6}, {&fd, 1}, kSecond).has_value());
   send({0x87});
   EXPECT_TRUE(receive_handover(pair_.theirs.get()).has_value());
+}
+
+TEST_F(HandoverTest, RefusesAServerOfNoPool) {
+  send(begin());
+  send({15, 0, 1, 'a', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  EXPECT_FALSE(receive_handover(pair_.theirs.get()).has_value());
+}
+
+TEST_F(HandoverTest, LearnsAServerAnewThatIsInAStateOfALaterVersion) {
+  send(begin());
+  send({12, 0, 1, 'p', 0, 0, 0, 0, 0, 0, 0, 0});
+  send({15, 0, 1, 'a', 99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  const int fd = pair_.ours.get();
+  ASSERT_TRUE(net::send_message(fd, std::vector<uint8_t>{6}, {&fd, 1}, kSecond).has_value());
+  send({0x87});
+  const auto got = receive_handover(pair_.theirs.get());
+  ASSERT_TRUE(got.has_value()) << got.error().message;
+  EXPECT_TRUE(got->state.pools.at(0).standings.empty());
 }
 
 TEST_F(HandoverTest, RefusesWhatItMustKnow) {
