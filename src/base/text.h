@@ -10,7 +10,9 @@
 
 namespace pqedge {
 
-constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+constexpr char ascii_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Equal but for the case of ASCII letters.
@@ -23,6 +25,13 @@ constexpr int hex_value(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
+}
+// The byte that "%XX" at the front of `text` stands for (RFC 3986 2.1), or -1.
+constexpr int percent_byte(std::string_view text) {
+  if (text.size() < 3 || text[0] != '%') return -1;
+  const int high = hex_value(text[1]);
+  const int low = hex_value(text[2]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 std::string to_hex(Bytes bytes);
 std::optional<std::string> from_hex(std::string_view hex);

@@ -29,6 +29,8 @@ std::string Table::key_path(std::string_view key) const {
 }
 
 void Table::problem(std::string key_path, std::string what, std::string hint) {
+  // What follows from its wrong type, or that of an entry: it is empty, or no number.
+  if (is_mistyped(key_path)) return;
   reading_.problems.push_back({std::move(key_path), std::move(what), std::move(hint)});
 }
 
@@ -51,8 +53,15 @@ const Node* Table::typed(std::string_view key, Node::Type type) {
   return nullptr;
 }
 
-void Table::wrong_type(std::string path, const Node& value, std::string_view wanted) {
-  problem(std::move(path), std::format("is {}, not {}", type_name(value.type), wanted));
+bool Table::is_mistyped(const std::string& key_path) const {
+  if (reading_.mistyped.contains(key_path)) return true;
+  const auto entry = reading_.mistyped.lower_bound(key_path + "[");
+  return entry != reading_.mistyped.end() && entry->starts_with(key_path + "[");
+}
+
+void Table::wrong_type(const std::string& path, const Node& value, std::string_view wanted) {
+  problem(path, std::format("is {}, not {}", type_name(value.type), wanted));
+  reading_.mistyped.insert(path);
 }
 
 void Table::read(std::string_view key, bool& out) {

@@ -26,6 +26,7 @@ struct Reading {
   Problems problems;
   std::set<std::string>* keys = nullptr;  // when set: every key the reader knows is put there, and
                                           // arrays of tables are read once although empty
+  std::set<std::string> mistyped = {};    // keys of a wrong type: nothing more is said of them
 };
 
 class Table {
@@ -146,7 +147,8 @@ class Table {
  private:
   const Node* find(std::string_view key);  // notes the key as known
   const Node* typed(std::string_view key, Node::Type type);
-  void wrong_type(std::string path, const Node& value, std::string_view wanted);
+  bool is_mistyped(const std::string& key_path) const;
+  void wrong_type(const std::string& path, const Node& value, std::string_view wanted);
   std::optional<uint64_t> integer(std::string_view key, uint64_t most);
   std::optional<uint64_t> bytes(std::string_view key, uint64_t most);
   std::optional<uint64_t> in_range(std::string_view key, int64_t value, uint64_t most);

@@ -16,7 +16,7 @@ enum : uint8_t {
   kQuery = 4       // taken in a query
 };
 
-constexpr std::array<uint8_t, 256> make_classes() {
+constexpr std::array<uint8_t, 256> make_uri_classes() {
   std::array<uint8_t, 256> classes{};
   const auto mark = [&](std::string_view set, uint8_t c) {
     for (char x : set) classes[static_cast<uint8_t>(x)] |= c;
@@ -35,12 +35,12 @@ constexpr std::array<uint8_t, 256> make_classes() {
   mark("?%", kQuery);
   return classes;
 }
-constexpr std::array<uint8_t, 256> kClasses = make_classes();
+constexpr std::array<uint8_t, 256> kUriClasses = make_uri_classes();
 
-uint8_t class_of(char c) { return kClasses[static_cast<uint8_t>(c)]; }
+uint8_t uri_class(char c) { return kUriClasses[static_cast<uint8_t>(c)]; }
 bool is_control(uint8_t b) { return b < 0x20 || b == 0x7f; }
 
-std::unexpected<Refusal> refuse(std::string_view reason) {
+std::unexpected<Refusal> refuse_target(std::string_view reason) {
   return std::unexpected(Refusal{400, reason});
 }
 
@@ -48,19 +48,11 @@ std::unexpected<Refusal> refuse(std::string_view reason) {
 bool is_canonical(std::string_view raw) {
   char previous = 0;
   for (char c : raw) {
-    if (!(class_of(c) & kPathPlain)) return false;
+    if (!(uri_class(c) & kPathPlain)) return false;
     if (previous == '/' && (c == '/' || c == '.')) return false;
     previous = c;
   }
   return true;
-}
-
-// The byte that "%XX" at the front of s stands for, or -1.
-int percent_byte(const char* s, size_t size) {
-  if (size < 3 || s[0] != '%') return -1;
-  const int high = hex_value(s[1]);
-  const int low = hex_value(s[2]);
-  return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
 // Decodes percent-encoding until none is left, in one pass: each byte that completes a triplet
@@ -70,7 +62,7 @@ size_t decode_fully(std::string_view raw, char* out) {
   for (char c : raw) {
     out[n++] = c;
     while (n >= 3) {
-      const int byte = percent_byte(out + n - 3, 3);
+      const int byte = percent_byte({out + n - 3, 3});
       if (byte < 0) break;
       n -= 3;
       out[n++] = static_cast<char>(byte);
@@ -140,24 +132,24 @@ std::expected<size_t, Refusal> write_canonical(std::string_view raw, char* const
   for (size_t i = 0; i < raw.size(); ++i) {
     const char c = raw[i];
     if (c == '%') {
-      const int byte = percent_byte(raw.data() + i, raw.size() - i);
-      if (byte < 0) return refuse("malformed percent-encoding in the path");
-      if (is_control(static_cast<uint8_t>(byte))) return refuse("control byte in the path");
+      const int byte = percent_byte(raw.substr(i));
+      if (byte < 0) return refuse_target("malformed percent-encoding in the path");
+      if (is_control(static_cast<uint8_t>(byte))) return refuse_target("control byte in the path");
       const auto decoded = static_cast<char>(byte);
       // "%2F" is no separator: it stays what it is.
-      if ((class_of(decoded) & kPathPlain) && decoded != '/') {
+      if ((uri_class(decoded) & kPathPlain) && decoded != '/') {
         *out++ = decoded;
       } else {
         put_encoded(out, static_cast<uint8_t>(byte));
       }
       i += 2;
-    } else if (class_of(c) & kPathPlain) {
+    } else if (uri_class(c) & kPathPlain) {
       if (c == '/' && out != begin && out[-1] == '/') continue;
       *out++ = c;
-    } else if (class_of(c) & kPathRaw) {
+    } else if (uri_class(c) & kPathRaw) {
       put_encoded(out, static_cast<uint8_t>(c));
     } else {
-      return refuse("byte that may not stand in a path");
+      return refuse_target("byte that may not stand in a path");
     }
   }
   return static_cast<size_t>(out - begin);
@@ -165,18 +157,18 @@ std::expected<size_t, Refusal> write_canonical(std::string_view raw, char* const
 
 bool is_query(std::string_view query) {
   uint8_t all = kQuery;
-  for (char c : query) all &= class_of(c);
+  for (char c : query) all &= uri_class(c);
   return all != 0;
 }
 
 }  // namespace
 
 std::expected<std::string_view, Refusal> canonical_path(std::string_view raw, Arena& arena) {
-  if (!raw.starts_with('/')) return refuse("path that does not begin with \"/\"");
+  if (!raw.starts_with('/')) return refuse_target("path that does not begin with \"/\"");
   if (is_canonical(raw)) [[likely]]
     return raw;
   char* const text = static_cast<char*>(arena.allocate(raw.size() * 3));
-  if (has_dot_segment(raw, text)) return refuse("dot segment in the path");
+  if (has_dot_segment(raw, text)) return refuse_target("dot segment in the path");
   const auto size = write_canonical(raw, text);
   if (!size) return std::unexpected(size.error());
   return std::string_view(text, *size);
@@ -188,15 +180,16 @@ std::string_view raw_behind(std::string_view raw, size_t size) {
   for (size_t canonical = 0; at < raw.size() && canonical < size;) {
     const char c = raw[at];
     if (c == '%') {
-      const int byte = percent_byte(raw.data() + at, raw.size() - at);
-      const bool decoded = byte >= 0 && byte != '/' && (class_of(static_cast<char>(byte)) & kPathPlain);
+      const int byte = percent_byte(raw.substr(at));
+      const bool decoded =
+          byte >= 0 && byte != '/' && (uri_class(static_cast<char>(byte)) & kPathPlain);
       canonical += decoded ? 1 : 3;
       at += byte < 0 ? 1 : 3;
       after_slash = false;
     } else if (c == '/' && after_slash) {
       ++at;  // merged
     } else {
-      canonical += class_of(c) & kPathPlain ? 1 : 3;
+      canonical += uri_class(c) & kPathPlain ? 1 : 3;
       ++at;
       after_slash = c == '/';
     }
@@ -216,14 +209,15 @@ std::expected<void, Refusal> canonicalise(Request& request) {
   request.query = {};
   if (request.method == Method::connect) return {};
   if (request.target == "*") {
-    if (request.method != Method::options) return refuse("\"*\" with a method other than OPTIONS");
+    if (request.method != Method::options)
+      return refuse_target("\"*\" with a method other than OPTIONS");
     request.path = request.target;
     return {};
   }
   const size_t mark = request.target.find('?');
   if (mark != std::string_view::npos) {
     request.query = request.target.substr(mark + 1);
-    if (!is_query(request.query)) return refuse("byte that may not stand in a query");
+    if (!is_query(request.query)) return refuse_target("byte that may not stand in a query");
   }
   const auto path = canonical_path(request.target.substr(0, mark), *request.arena);
   if (!path) return std::unexpected(path.error());

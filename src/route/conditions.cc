@@ -16,9 +16,8 @@ std::string_view decoded(std::string_view raw, std::string& buffer) {
   if (raw.find_first_of("%+") == std::string_view::npos) return raw;
   buffer.clear();
   for (size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i] == '%' && i + 2 < raw.size() && hex_value(raw[i + 1]) >= 0 &&
-        hex_value(raw[i + 2]) >= 0) {
-      buffer += static_cast<char>(hex_value(raw[i + 1]) * 16 + hex_value(raw[i + 2]));
+    if (const int byte = percent_byte(raw.substr(i)); byte >= 0) {
+      buffer += static_cast<char>(byte);
       i += 2;
     } else {
       buffer += raw[i] == '+' ? ' ' : raw[i];
@@ -65,8 +64,7 @@ bool Conditions::Value::accepts(std::string_view value) const {
   return false;
 }
 
-Result<std::vector<Conditions::Value>> Conditions::compile(
-    const std::vector<ValueMatch>& matches) {
+Result<std::vector<Conditions::Value>> Conditions::compile(const std::vector<ValueMatch>& matches) {
   std::vector<Value> values;
   for (const ValueMatch& match : matches) {
     Value value{.match = match, .id = http::known_name(match.name)};
@@ -121,9 +119,8 @@ bool Conditions::method_holds(const Subject& subject) const {
 }
 
 bool Conditions::headers_hold(const Subject& subject) const {
-  return std::ranges::all_of(headers_, [&](const Value& value) {
-    return field_holds(value, subject.request.fields);
-  });
+  return std::ranges::all_of(
+      headers_, [&](const Value& value) { return field_holds(value, subject.request.fields); });
 }
 
 bool Conditions::query_holds(const Subject& subject) const {
@@ -134,8 +131,8 @@ bool Conditions::query_holds(const Subject& subject) const {
 bool Conditions::client_holds(const Subject& subject) const {
   if (clients_.empty()) return true;
   const auto client = net::Address::from_ip(subject.client_ip, 0);
-  return client && std::ranges::any_of(
-                       clients_, [&](const net::Network& n) { return n.contains(*client); });
+  return client &&
+         std::ranges::any_of(clients_, [&](const net::Network& n) { return n.contains(*client); });
 }
 
 std::string Conditions::failed(const Subject& subject) const {
