@@ -61,8 +61,7 @@ void Exchange::clear() {
   snapshot_ = {};
 }
 
-// ---- steps
-// ---------------------------------------------------------------------------------------
+// ---- steps -------------------------------------------------------------------------------------
 
 void Exchange::on_head(bool end) {
   request_ended_ = end;
@@ -92,8 +91,7 @@ void Exchange::run_steps() {
   }
 }
 
-// ---- the request as it comes
-// ---------------------------------------------------------------------
+// ---- the request as it comes -------------------------------------------------------------------
 
 void Exchange::on_body(Slice bytes) {
   request_body_ += bytes.size;
@@ -211,8 +209,7 @@ void Exchange::stop_request_body() {
   stream_->ignore_request_body();
 }
 
-// ---- the answer as it goes
-// -----------------------------------------------------------------------
+// ---- the answer as it goes ---------------------------------------------------------------------
 
 void Exchange::credit_response() {
   if (response_uncredited_ == 0 || attempt_->stream() == nullptr) return;

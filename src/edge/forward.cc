@@ -56,8 +56,7 @@ upstream::Purpose Exchange::attempt_purpose() const {
   return request_->upgrade.empty() ? upstream::Purpose::requests : upstream::Purpose::upgrade;
 }
 
-// ---- the request
-// ---------------------------------------------------------------------------------
+// ---- the request -------------------------------------------------------------------------------
 
 void Exchange::on_attempt_ready(Attempt& attempt) {
   if (asks_for_tunnel()) {
@@ -91,8 +90,7 @@ void Exchange::send_continue() {
   stream_->send_informational(go_on);
 }
 
-// ---- an attempt that came to nothing
-// -------------------------------------------------------------
+// ---- an attempt that came to nothing -----------------------------------------------------------
 
 void Exchange::on_attempt_failed(Attempt& attempt, upstream::Failure why, std::string_view detail) {
   if (Attempt* other = other_running(attempt); other != nullptr) {
@@ -150,8 +148,7 @@ void Exchange::on_attempt_timeout(Attempt& attempt) {
   answer(504, "the backend did not answer in time");
 }
 
-// ---- the answer
-// ----------------------------------------------------------------------------------
+// ---- the answer --------------------------------------------------------------------------------
 
 void Exchange::on_attempt_head(Attempt& attempt, bool end) {
   if (const auto ok = http::check_response(attempt.response()); !ok) {

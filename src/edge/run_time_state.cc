@@ -27,8 +27,7 @@ uint64_t definition_of(const upstream::PoolSettings& settings) {
   return hash;
 }
 
-// ---- pools
-// --------------------------------------------------------------------------------------
+// ---- pools -------------------------------------------------------------------------------------
 
 std::vector<PoolState> PoolKeeper::run_time_state() const {
   const Nanos now = monotonic_now();
@@ -109,8 +108,7 @@ void PoolKeeper::drop_states() {
   before_.clear();
 }
 
-// ---- canaries
-// -----------------------------------------------------------------------------------
+// ---- canaries ----------------------------------------------------------------------------------
 
 std::vector<CanaryState> canary_states(const Snapshot& snapshot) {
   std::vector<CanaryState> states;

@@ -30,8 +30,7 @@ bool drawn(uint32_t percent) {
 
 }  // namespace
 
-// ---- one copy
-// ------------------------------------------------------------------------------------
+// ---- one copy ----------------------------------------------------------------------------------
 
 Shadow::Shadow(Shadows& owner, const SnapshotRef& snapshot, const ShadowPlan& plan,
                const http::Request& request)
@@ -128,8 +127,7 @@ void Shadow::on_attempt_end(Attempt& attempt) {
   end(error ? outcomes.error : outcomes.answered);
 }
 
-// ---- all of them
-// ---------------------------------------------------------------------------------
+// ---- all of them -------------------------------------------------------------------------------
 
 Shadows::Shadows(net::Loop& loop)
     : loop_(loop),

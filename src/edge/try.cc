@@ -35,8 +35,7 @@ const counters::Counter kHedgeLost("pqedge_hedges_total", kHedgesHelp, {{"won", 
 
 }  // namespace
 
-// ---- the request's body before a server is asked (R16)
-// -------------------------------------------
+// ---- the request's body before a server is asked (R16) -----------------------------------------
 
 // True while more of it is to come.
 bool Exchange::gather_body() {
@@ -53,8 +52,7 @@ bool Exchange::gather_body() {
   return false;
 }
 
-// ---- tries
-// ---------------------------------------------------------------------------------------
+// ---- tries -------------------------------------------------------------------------------------
 
 // Nothing may follow a call: the exchange's whole life may lie in it.
 void Exchange::try_server(Attempt& attempt, bool fresh) {
@@ -155,8 +153,7 @@ void Exchange::drop_attempts() {
   held_.clear();
 }
 
-// ---- an answer that is read before the client gets it (R16)
-// --------------------------------------
+// ---- an answer that is read before the client gets it (R16) ------------------------------------
 
 // Events are sent as they come, whatever the route says: they may be minutes apart.
 bool Exchange::holds_answer(const http::Response& response) const {
@@ -213,8 +210,7 @@ void Exchange::end_held(Attempt& attempt) {
   if (stream_ != nullptr) stream_->send_end(&response.trailers);
 }
 
-// ---- a copy for another pool (R14)
-// ---------------------------------------------------------------
+// ---- a copy for another pool (R14) -------------------------------------------------------------
 
 void Exchange::begin_shadow() {
   shadow_ = worker_.shadows().begin(snapshot_, plan_->shadow, *request_, *this);

@@ -25,8 +25,7 @@ constexpr std::array<std::string_view, kNames> kCanonical = {
 #undef NAME
 };
 
-// ---- the perfect hash
-// ----------------------------------------------------------------------------
+// ---- the perfect hash --------------------------------------------------------------------------
 
 constexpr size_t kTableBits = 10;
 constexpr size_t kShortest = 2;  // "te"
@@ -72,8 +71,7 @@ constexpr Table make_table() {
 }
 constexpr Table kTable = make_table();
 
-// ---- the comparison without case
-// ------------------------------------------------------------------------------
+// ---- the comparison without case ---------------------------------------------------------------
 
 // A name as words to compare with: the bits that differ from it must be those of a letter's case.
 struct Pattern {
@@ -123,8 +121,7 @@ constexpr std::array<Pattern, kNames> make_patterns() {
 }
 constexpr std::array<Pattern, kNames> kPatterns = make_patterns();
 
-// ---- character classes
-// ---------------------------------------------------------------------------
+// ---- character classes -------------------------------------------------------------------------
 
 enum : uint8_t { kToken = 1, kUpper = 2 };
 

@@ -68,8 +68,7 @@ enum class Abort : uint8_t {
 };
 std::string_view abort_name(Abort why);
 
-// ---- toward clients
-// ------------------------------------------------------------------------------
+// ---- toward clients ----------------------------------------------------------------------------
 
 // The exchange's side of one request. Implemented by edge.
 class ServerStreamHandler {
@@ -172,8 +171,7 @@ class ServerConnection {
   virtual size_t active_streams() const = 0;
 };
 
-// ---- toward backends
-// -----------------------------------------------------------------------------
+// ---- toward backends ---------------------------------------------------------------------------
 
 // The exchange's side of one request to a backend. Implemented by edge.
 class ClientStreamHandler {

@@ -27,8 +27,7 @@ Result<std::vector<ServerSettings>> read_server_file(const std::string& path) {
   return servers;
 }
 
-// ---- one pool
-// ------------------------------------------------------------------------------------
+// ---- one pool ----------------------------------------------------------------------------------
 
 class Discovery::Entry {
  public:
@@ -67,8 +66,7 @@ class Discovery::Entry {
   bool failing_ = false;
 };
 
-// ---- DNS
-// -----------------------------------------------------------------------------------------
+// ---- DNS ---------------------------------------------------------------------------------------
 
 class Discovery::DnsEntry final : public Entry, public std::enable_shared_from_this<DnsEntry> {
  public:
@@ -206,8 +204,7 @@ class Discovery::DnsEntry final : public Entry, public std::enable_shared_from_t
   std::map<std::string, std::vector<net::Address>> known_;
 };
 
-// ---- a file
-// --------------------------------------------------------------------------------------
+// ---- a file ------------------------------------------------------------------------------------
 
 class Discovery::FileEntry final : public Entry {
  public:
@@ -231,8 +228,7 @@ class Discovery::FileEntry final : public Entry {
   std::unique_ptr<FileWatch> watch_;
 };
 
-// ---- Discovery
-// -----------------------------------------------------------------------------------
+// ---- Discovery ---------------------------------------------------------------------------------
 
 Discovery::Discovery(net::Loop& loop, Tell tell) : loop_(loop), tell_(std::move(tell)) {}
 Discovery::~Discovery() = default;

@@ -48,8 +48,7 @@ std::string_view rest_behind(const RouteSettings& route, std::string_view path) 
   return is_at_or_below(path, prefix) ? path.substr(prefix.size()) : std::string_view{};
 }
 
-// ---- toward the backend
-// --------------------------------------------------------------------------
+// ---- toward the backend ------------------------------------------------------------------------
 
 Result<Rewrite> Rewrite::compile(const RouteSettings& route) {
   const RewriteSettings& s = route.rewrite;
@@ -115,8 +114,7 @@ std::expected<std::string_view, http::Refusal> Rewrite::target(const Scene& scen
   return scene.request.target;
 }
 
-// ---- to another URL
-// ------------------------------------------------------------------------------
+// ---- to another URL ----------------------------------------------------------------------------
 
 Result<Redirect> Redirect::compile(const RouteSettings& route) {
   const RedirectSettings& s = route.redirect;

@@ -24,8 +24,7 @@ Backend::Backend(net::Loop& loop, std::shared_ptr<ServerState> state, Pins& pins
 
 Backend::~Backend() = default;
 
-// ---- settings
-// ------------------------------------------------------------------------------------
+// ---- settings ----------------------------------------------------------------------------------
 
 void Backend::configure(const PoolSettings& settings, uint32_t max_idle,
                         std::shared_ptr<const http::Limits> limits,
@@ -81,8 +80,7 @@ void Backend::outdate_connections() {
   others_.splice_back(connecting_);
 }
 
-// ---- to a connection
-// -----------------------------------------------------------------------------
+// ---- to a connection ---------------------------------------------------------------------------
 
 bool Backend::acquire(Lease& lease, bool fresh) {
   Requester& requester = lease.requester();
@@ -196,8 +194,7 @@ std::unique_ptr<Connector> Backend::make_connector(Purpose purpose, std::string 
   return upstream::make_connector(std::move(options), handler);
 }
 
-// ---- from a connection
-// ---------------------------------------------------------------------------
+// ---- from a connection -------------------------------------------------------------------------
 
 void Backend::note_connected(Connection& connection) {
   state_->count.connects.add();
@@ -266,8 +263,7 @@ void Backend::tell_room() {
   watchers_.for_each([this](RoomWatcher& watcher) { watcher.on_backend_room(*this); });
 }
 
-// ---- the end
-// -------------------------------------------------------------------------------------
+// ---- the end -----------------------------------------------------------------------------------
 
 void Backend::close_all() {
   const auto self = shared_from_this();  // the connections hold the rest of the references

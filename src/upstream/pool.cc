@@ -55,8 +55,7 @@ void Pool::set_members(std::shared_ptr<const Members> members) {
   if (room_ != nullptr) room_->note_room();
 }
 
-// ---- choosing
-// ------------------------------------------------------------------------------------
+// ---- choosing ----------------------------------------------------------------------------------
 
 // On `yes` the requester was called, or will be: nothing of this call is valid any more.
 Pool::Taken Pool::take(size_t at, Lease& lease, bool fresh) {

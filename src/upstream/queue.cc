@@ -21,8 +21,7 @@ struct WaitingRoom::Link {
   WaitingRoom* room;  // null once it is gone; read and written on its worker
 };
 
-// ---- Waiter
-// --------------------------------------------------------------------------------------
+// ---- Waiter ------------------------------------------------------------------------------------
 
 Waiter::Waiter(WaitingRoom& room, Lease& lease, const Choice& choice, bool fresh, Nanos deadline)
     : room_(room), lease_(lease), choice_(choice), deadline_(deadline), fresh_(fresh) {
@@ -31,8 +30,7 @@ Waiter::Waiter(WaitingRoom& room, Lease& lease, const Choice& choice, bool fresh
 
 void Waiter::on_waiter_gone(Lease&) { room_.remove(*this); }
 
-// ---- Queue
-// ---------------------------------------------------------------------------------------
+// ---- Queue -------------------------------------------------------------------------------------
 
 Queue::Queue(const std::string& pool) {
   count_.waiting = series("pqedge_pool_queue_waiting", "Requests that wait for a server now.", pool,
@@ -118,8 +116,7 @@ bool Queue::put_back(Waiter& waiter) {
   return std::exchange(missed_, false);
 }
 
-// ---- WaitingRoom
-// ---------------------------------------------------------------------------------
+// ---- WaitingRoom -------------------------------------------------------------------------------
 
 WaitingRoom::WaitingRoom(net::Loop& loop, Queue& queue, QueueUser& user, bool by_connections)
     : loop_(loop),

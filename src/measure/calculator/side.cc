@@ -41,8 +41,7 @@ size_t part(const FlightRecord& flight, const char* name) {
   return it == flight.parts.end() ? 0 : it->second;
 }
 
-// ---- bytes
-// ----------------------------------------------------------------------------------------
+// ---- bytes -------------------------------------------------------------------------------------
 
 // A server that resumes sends no Certificate and no CertificateVerify (RFC 8446 2.2), and 6 bytes
 // of pre_shared_key in its ServerHello (4.2.11). Records or packets are taken in proportion.
@@ -74,8 +73,7 @@ double token_bytes(const Inputs& inputs, const TokenRecord& token) {
   return first + (requests - 1) * size(token.following_request, coder);
 }
 
-// ---- latency
-// --------------------------------------------------------------------------------------
+// ---- latency -----------------------------------------------------------------------------------
 
 struct Path {
   double rtt;  // milliseconds

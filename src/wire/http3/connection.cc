@@ -183,8 +183,7 @@ void Connection::on_connection_closed(std::string_view reason) {
   handler_->on_closed(reason);  // destroys this
 }
 
-// ---- what the peer's own streams say
-// -------------------------------------------------------------
+// ---- what the peer's own streams say -----------------------------------------------------------
 
 bool Connection::on_settings(const PeerSettings& settings) {
   encoder_.allow(settings.qpack_max_table_capacity, settings.qpack_blocked_streams);

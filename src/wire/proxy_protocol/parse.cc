@@ -15,8 +15,7 @@ bool begins_alike(std::string_view bytes, std::string_view whole) {
   return bytes.substr(0, n) == whole.substr(0, n);
 }
 
-// ---- version 1
-// -----------------------------------------------------------------------------------
+// ---- version 1 ---------------------------------------------------------------------------------
 
 // The next word of a line whose words are parted by exactly one space; empty where there is none.
 std::string_view next_word(std::string_view& line) {
@@ -79,8 +78,7 @@ Result<std::optional<Parsed>> parse_version1(std::string_view text) {
   return Parsed{std::move(*header), end + 2};
 }
 
-// ---- version 2
-// -----------------------------------------------------------------------------------
+// ---- version 2 ---------------------------------------------------------------------------------
 
 net::Address inet(const uint8_t* ip, const uint8_t* port) {
   sockaddr_in sa{};

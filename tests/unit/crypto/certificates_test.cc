@@ -182,8 +182,7 @@ TEST_F(Certificates, SettingsOfSeveral) {
   EXPECT_NE(twice.error().message.find("only one can be"), std::string::npos);
 }
 
-// ---- finding
-// -------------------------------------------------------------------------------------
+// ---- finding -----------------------------------------------------------------------------------
 
 TEST_F(Certificates, FoundByName) {
   std::vector<CertificateSettings> settings;
@@ -237,8 +236,7 @@ TEST_F(Certificates, TheFirstOfTwoForOneNameIsServed) {
   }));
 }
 
-// ---- made on the spot
-// ----------------------------------------------------------------------------
+// ---- made on the spot --------------------------------------------------------------------------
 
 TEST(SelfSigned, IsWhatABrowserTakes) {
   const auto pem = make_self_signed({"localhost", "127.0.0.1", "::1", "*.edge.test"});

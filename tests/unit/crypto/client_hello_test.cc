@@ -188,8 +188,7 @@ TEST(ClientHelloReader, GreaseIsRecognised) {  // RFC 8701 2
   }
 }
 
-// ---- captured hellos
-// -----------------------------------------------------------------------------
+// ---- captured hellos ---------------------------------------------------------------------------
 
 // JA4 (FoxIO, ja4/README.md) over what the reader found. That the values of others come out right
 // shows that nothing was lost or put in another order.

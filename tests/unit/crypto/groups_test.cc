@@ -67,8 +67,7 @@ TEST(Groups, PostQuantum) {
   EXPECT_FALSE(is_post_quantum("none"));
 }
 
-// ---- the rest of a policy
-// ------------------------------------------------------------------------
+// ---- the rest of a policy ----------------------------------------------------------------------
 
 std::vector<std::string> problems(const TlsSettings& settings) {
   std::vector<std::string> texts;

@@ -110,8 +110,7 @@ TEST(Handshake, Tls12ClientIsServedWhereConfigured) {
   EXPECT_TRUE(pair.run([&] { return pair.server->received == "ping"; }));
 }
 
-// ---- names
-// ---------------------------------------------------------------------------------------
+// ---- names -------------------------------------------------------------------------------------
 
 TEST(Handshake, CertificateIsChosenByServerName) {
   const TemporaryDirectory files;
@@ -169,8 +168,7 @@ TEST(Handshake, ImpossibleServerNameIsRefused) {
   EXPECT_EQ(failures("bad_server_name"), before + 6);
 }
 
-// ---- protocols (RFC 7301)
-// ------------------------------------------------------------------------
+// ---- protocols (RFC 7301) ----------------------------------------------------------------------
 
 TEST(Handshake, OurPreferenceAmongTheOfferedProtocols) {
   Pair pair(make_contexts(), {.alpn = {"http/1.1", "foo", "h2"}}, {"h2", "http/1.1"});
@@ -196,8 +194,7 @@ TEST(Handshake, ClientWithoutAlpnSpeaksHttp11) {
   EXPECT_FALSE(no_http1.handshake());
 }
 
-// ---- certificates
-// --------------------------------------------------------------------------------
+// ---- certificates ------------------------------------------------------------------------------
 
 class KeyTypes : public ::testing::TestWithParam<const char*> {};
 
@@ -225,8 +222,7 @@ TEST(Handshake, ClientThatCannotVerifyTheKeyIsToldSo) {
   EXPECT_EQ(failures("no_shared_signature"), before + 1) << pair.server->handshake_error;
 }
 
-// ---- bad input
-// -----------------------------------------------------------------------------------
+// ---- bad input ---------------------------------------------------------------------------------
 
 // K2, tldr.fail: the hello is put together first, however it was cut.
 std::string reframed(std::string records, size_t piece) {

@@ -185,8 +185,7 @@ TEST_F(TlsStreamTest, BothDirectionsAtOnce) {
   EXPECT_EQ(server().received, up);
 }
 
-// ---- ends (RFC 8446 6.1)
-// -------------------------------------------------------------------------
+// ---- ends (RFC 8446 6.1) -----------------------------------------------------------------------
 
 TEST_F(TlsStreamTest, CloseNotifyIsAGoodEnd) {
   open();
@@ -288,8 +287,7 @@ TEST_F(TlsStreamTest, WriteToAClosedPeerIsTold) {
   ASSERT_TRUE(pair->run([&] { return !server().stream_error.empty(); }, false));
 }
 
-// ---- hostile peers
-// -------------------------------------------------------------------------------
+// ---- hostile peers -----------------------------------------------------------------------------
 
 void send_key_updates(Client& client, int count, int type) {
   for (int i = 0; i < count; ++i) {
@@ -374,8 +372,7 @@ TEST_F(TlsStreamTest, RenegotiationIsRefused) {
   EXPECT_NE(take_openssl_error().find("no renegotiation"), std::string::npos);
 }
 
-// ---- manners
-// -------------------------------------------------------------------------------------
+// ---- manners -----------------------------------------------------------------------------------
 
 TEST_F(TlsStreamTest, HandlerMayDestroyTheStreamInOnReadable) {
   open();

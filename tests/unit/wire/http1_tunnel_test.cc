@@ -129,8 +129,7 @@ TEST(Http1Tunnel, CreditHoldsTheClientBack) {
   EXPECT_EQ(rig.last().events, "head(end) end ");
 }
 
-// ---- toward a backend
-// ----------------------------------------------------------------------------
+// ---- toward a backend --------------------------------------------------------------------------
 
 BackendExchange& ask(ClientRig& rig, std::string_view protocol = "websocket") {
   BackendExchange& e = rig.open();

@@ -80,8 +80,7 @@ TEST(Http3Frame, ReservedIdentifiers) {
   EXPECT_EQ(reserved_id(148764065110560899), 0x3ffffffffffffffeu);
 }
 
-// ---- SETTINGS (RFC 9114 7.2.4, RFC 9204 5)
-// -------------------------------------------------------
+// ---- SETTINGS (RFC 9114 7.2.4, RFC 9204 5) -----------------------------------------------------
 
 TEST(Http3Settings, ReadsWhatIsKnownAndSkipsTheRest) {
   const std::string payload = bytes("015000") +      // QPACK_MAX_TABLE_CAPACITY 4096
