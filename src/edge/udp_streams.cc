@@ -28,8 +28,11 @@ Result<void> UdpStreams::apply(ListenerPlan& plan) {
     stream->stop_accepting();
     closing_.push_back(std::move(stream));
   }
-  std::erase_if(closing_, [](const auto& s) { return s->sessions() == 0; });
   return {};
+}
+
+void UdpStreams::close_unused() {
+  std::erase_if(closing_, [](const auto& s) { return s->sessions() == 0; });
 }
 
 void UdpStreams::stop_accepting() {

@@ -22,6 +22,9 @@ class UdpStreams {
 
   // Takes the sockets of the plan's entries that are its own.
   Result<void> apply(ListenerPlan& plan);
+  // Those that were taken away and have no client any more.
+  void close_unused();
+  bool closing() const { return !closing_.empty(); }
   void stop_accepting();
   void cut(std::string_view why);
   void clear();

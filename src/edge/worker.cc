@@ -11,6 +11,8 @@ namespace {
 
 // Exchanges kept for use again: about 4.5 KiB each.
 constexpr size_t kKeptExchanges = 1024;
+// Listeners that a reload took away go with their last client.
+constexpr Nanos kClosingLook = 200 * kMillisecond;
 // Datagrams on their way between workers; more are dropped, as a network would.
 constexpr uint32_t kMaxHandedOver = 4096;
 
@@ -35,6 +37,7 @@ Worker::Worker(Shared& shared, uint16_t index, uint32_t workers, std::unique_ptr
       loop_(std::move(loop)),
       backends_(*loop_, shared.servers, workers),
       shadows_(*loop_),
+      closing_look_([](void* self) { static_cast<Worker*>(self)->close_unused_listeners(); }, this),
       clear_retired_([](void* self) { static_cast<Worker*>(self)->clear_retired(); }, this),
       resume_waiting_([](void* self) { static_cast<Worker*>(self)->resume_waiting(); }, this),
       neighbours_(*this),
@@ -108,8 +111,15 @@ Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
     listener->stop_accepting();
     closing_quic_.push_back(std::move(listener));
   }
+  auto streams = udp_streams_.apply(plan);
+  close_unused_listeners();
+  return streams;
+}
+
+void Worker::close_unused_listeners() {
   std::erase_if(closing_quic_, [](const auto& l) { return l->connections() == 0; });
-  return udp_streams_.apply(plan);
+  udp_streams_.close_unused();
+  if (!closing_quic_.empty() || udp_streams_.closing()) closing_look_.arm(*loop_, kClosingLook);
 }
 
 void Worker::set_certificates(std::shared_ptr<const crypto::CertificateStore> store) {

@@ -137,6 +137,7 @@ class Worker {
   Worker(Shared& shared, uint16_t index, uint32_t workers, std::unique_ptr<net::Loop> loop);
   void clear_retired();
   void resume_waiting();
+  void close_unused_listeners();
 
   Shared& shared_;
   const uint16_t index_;
@@ -149,6 +150,7 @@ class Worker {
   std::map<std::string, std::unique_ptr<TcpListener>> tcp_;  // by address
   std::map<std::string, std::unique_ptr<QuicListener>> quic_;
   std::vector<std::unique_ptr<QuicListener>> closing_quic_;  // still serve their connections
+  net::Timer closing_look_;  // while there are some, or of UDP streams
   IntrusiveList<ClientConnection> connections_;
   size_t connection_count_ = 0;
   uint64_t connection_ids_ = 0;

@@ -62,6 +62,21 @@ class ReloadMemory(harness.TestCase):
             self.assertEqual(edge.reload()[0], 422)
         self.expect_configurations(edge, 1)
 
+    def test_a_udp_listener_that_is_gone_leaves_no_socket(self):
+        origin = self.echo()
+        toml = harness.pool(origin.address) + harness.route()
+        more = (f'[[listener]]\nname = "more"\naddress = "127.0.0.1:{harness.free_port()}"\n'
+                f'[[listener]]\nname = "datagrams"\naddress = "127.0.0.1:{harness.free_port()}"\n'
+                'protocols = ["udp"]\npool = "app"\n')
+        edge = self.edge(toml)
+        before = edge.descriptors()
+        for i in range(3):
+            edge.write_config(more + toml)
+            self.assertEqual(edge.reload()[0], 200)
+            self.assertGreater(edge.descriptors(), before)
+            self.reload(edge, toml, i)
+            harness.wait_for(lambda: edge.descriptors() == before, "the sockets to be closed")
+
     def test_memory_of_many_reloads(self):
         origin = self.echo()
         toml = large_configuration.configuration(1_000, 200, origin.address)
