@@ -12,7 +12,8 @@ GrpcKind grpc_kind(std::string_view content_type) {
   std::string_view rest = content_type.substr(kGrpc.size());
   // After the name: nothing, a serialisation, or parameters.
   const auto named = [&](std::string_view suffix) {
-    if (rest.size() < suffix.size() || !iequals(rest.substr(0, suffix.size()), suffix)) return false;
+    if (rest.size() < suffix.size() || !iequals(rest.substr(0, suffix.size()), suffix))
+      return false;
     const std::string_view after = rest.substr(suffix.size());
     return after.empty() || after.front() == '+' || after.front() == ';' || after.front() == ' ';
   };
@@ -65,14 +66,18 @@ std::optional<Nanos> parse_grpc_timeout(std::string_view value) {
   if (value.size() < 2 || value.size() > 9) return std::nullopt;
   const auto count = parse_decimal(value.substr(0, value.size() - 1));
   if (!count) return std::nullopt;
-  const Nanos n = static_cast<Nanos>(*count);  // at most eight digits
+  // Eight digits of hours are more than 64 bits of nanoseconds hold: a client that means "never"
+  // must not get a moment.
+  const auto times = [n = static_cast<Nanos>(*count)](Nanos unit) {
+    return n > kLongestTimeout / unit ? kLongestTimeout : n * unit;
+  };
   switch (value.back()) {
-    case 'H': return n * 3600 * kSecond;
-    case 'M': return n * 60 * kSecond;
-    case 'S': return n * kSecond;
-    case 'm': return n * kMillisecond;
-    case 'u': return n * 1000;
-    case 'n': return n;
+    case 'H': return times(3600 * kSecond);
+    case 'M': return times(60 * kSecond);
+    case 'S': return times(kSecond);
+    case 'm': return times(kMillisecond);
+    case 'u': return times(1000);
+    case 'n': return times(1);
     default: return std::nullopt;
   }
 }

@@ -35,11 +35,12 @@ enum class GrpcStatus : uint8_t {
   unauthenticated = 16,
 };
 std::string_view text(GrpcStatus status);  // the number
-// What an answer of ours with this HTTP status is to a gRPC client (http-grpc-status-mapping.md, and
-// resource_exhausted for what is too large).
+// What an answer of ours with this HTTP status is to a gRPC client (http-grpc-status-mapping.md,
+// and resource_exhausted for what is too large).
 GrpcStatus grpc_status_of(uint16_t http_status);
 
-// "100m": one to eight digits and a unit.
+// "100m": one to eight digits and a unit. What is longer than a century is a century.
+inline constexpr Nanos kLongestTimeout = Nanos{100} * 365 * 24 * 3600 * kSecond;
 std::optional<Nanos> parse_grpc_timeout(std::string_view value);
 
 // grpc-message: percent-encoded where it is not printable ASCII.

@@ -58,6 +58,7 @@ TEST(Grpc, Timeouts) {
   EXPECT_EQ(parse_grpc_timeout("100m"), 100 * kMillisecond);
   EXPECT_EQ(parse_grpc_timeout("5u"), Nanos{5000});
   EXPECT_EQ(parse_grpc_timeout("99999999n"), Nanos{99999999});
+  EXPECT_EQ(parse_grpc_timeout("99999999H"), kLongestTimeout);
   for (const auto wrong : {"", "1", "S", "1s", "-1S", "123456789S", "1.5S", " 1S", "1 S"}) {
     EXPECT_EQ(parse_grpc_timeout(wrong), std::nullopt) << wrong;
   }
@@ -91,9 +92,13 @@ TEST(GrpcWeb, TrailerFrame) {
 
 TEST(GrpcWeb, Base64AsItComes) {
   // RFC 4648 10, whole and character by character.
-  const std::pair<std::string_view, std::string_view> vectors[] = {
-      {"", ""},         {"Zg==", "f"},        {"Zm8=", "fo"},        {"Zm9v", "foo"},
-      {"Zm9vYg==", "foob"}, {"Zm9vYmE=", "fooba"}, {"Zm9vYmFy", "foobar"}};
+  const std::pair<std::string_view, std::string_view> vectors[] = {{"", ""},
+                                                                   {"Zg==", "f"},
+                                                                   {"Zm8=", "fo"},
+                                                                   {"Zm9v", "foo"},
+                                                                   {"Zm9vYg==", "foob"},
+                                                                   {"Zm9vYmE=", "fooba"},
+                                                                   {"Zm9vYmFy", "foobar"}};
   for (const auto& [text, plain] : vectors) {
     Base64Stream once;
     EXPECT_EQ(once.decode(text), plain);
