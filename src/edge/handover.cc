@@ -121,6 +121,7 @@ Result<void> take_item(uint8_t kind, Reader& r, net::Message& message, Handover&
     case kChangedServer: return take_changed(r, h.state);
     case kStanding: return take_standing(r, h.state);
     case kCanary: take_canary(r, h.state); return {};
+    case kTies: return take_ties(r, h.state);
     default:
       if ((kind & kMustKnow) == 0) return {};
       return fail("its message of kind {} is not known to this program: restart instead", kind);

@@ -36,6 +36,7 @@ enum Kind : uint8_t {
   kChangedServer = 14,
   kStanding = 15,
   kCanary = 16,
+  kTies = 17,
 };
 
 class Writer {
@@ -99,5 +100,6 @@ Result<void> take_added(Reader& r, RunTimeState& state);
 Result<void> take_changed(Reader& r, RunTimeState& state);
 Result<void> take_standing(Reader& r, RunTimeState& state);
 void take_canary(Reader& r, RunTimeState& state);
+Result<void> take_ties(Reader& r, RunTimeState& state);
 
 }  // namespace pqedge::edge::handover

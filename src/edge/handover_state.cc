@@ -1,5 +1,9 @@
 // Of a hand-over (handover.h): what the process knows beyond its configuration. One message a
 // server, since a pool may have thousands.
+#include <algorithm>
+#include <span>
+#include <utility>
+
 #include "edge/handover_message.h"
 #include "upstream/settings.h"
 
@@ -24,7 +28,7 @@ Result<void> send_added(int channel, const upstream::ServerSettings& server) {
   return w.send(channel);
 }
 
-Result<void> send_changed(int channel, const PoolState::Change& change) {
+Result<void> send_changed(int channel, const PoolHandover::Change& change) {
   Writer w(kChangedServer);
   w.text(change.address);
   w.number((change.weight ? kWeighed : 0) | (change.draining ? kDraining : 0) |
@@ -34,7 +38,7 @@ Result<void> send_changed(int channel, const PoolState::Change& change) {
   return w.send(channel);
 }
 
-Result<void> send_standing(int channel, const PoolState::Standing& standing) {
+Result<void> send_standing(int channel, const PoolHandover::Standing& standing) {
   Writer w(kStanding);
   w.text(standing.address);
   w.number(static_cast<uint8_t>(standing.known.mode), 1);
@@ -44,7 +48,28 @@ Result<void> send_standing(int channel, const PoolState::Standing& standing) {
   return w.send(channel);
 }
 
-Result<void> send_pool(int channel, const PoolState& pool) {
+// A message has at most this many.
+constexpr size_t kTiesAtOnce = 1000;
+
+Result<void> send_ties(int channel, const PoolHandover& pool) {
+  const std::span<const upstream::Ties::Tie> ties = pool.ties;
+  for (size_t at = 0; at < ties.size(); at += kTiesAtOnce) {
+    const auto some = ties.subspan(at, std::min(kTiesAtOnce, ties.size() - at));
+    Writer w(kTies);
+    w.number(static_cast<uint8_t>(pool.affinity.kind), 1);
+    w.text(std::string_view(pool.affinity.name).substr(0, kMostText));
+    w.number(some.size(), 2);
+    for (const auto& tie : some) {
+      w.number(tie.key, 8);
+      w.number(tie.member, 8);
+      w.number(tie.seen, 8);
+    }
+    if (auto ok = w.send(channel); !ok) return ok;
+  }
+  return {};
+}
+
+Result<void> send_pool(int channel, const PoolHandover& pool) {
   Writer w(kPool);
   w.text(pool.pool);
   w.number(pool.definition, 8);
@@ -58,16 +83,16 @@ Result<void> send_pool(int channel, const PoolState& pool) {
   for (const auto& standing : pool.standings) {
     if (auto ok = send_standing(channel, standing); !ok) return ok;
   }
-  return {};
+  return send_ties(channel, pool);
 }
 
 }  // namespace
 
 Result<void> send_state(int channel, const RunTimeState& state) {
-  for (const PoolState& pool : state.pools) {
+  for (const PoolHandover& pool : state.pools) {
     if (auto ok = send_pool(channel, pool); !ok) return ok;
   }
-  for (const CanaryState& canary : state.canaries) {
+  for (const CanaryHandover& canary : state.canaries) {
     Writer w(kCanary);
     w.text(canary.route);
     w.text(canary.pool);
@@ -80,7 +105,7 @@ Result<void> send_state(int channel, const RunTimeState& state) {
 }
 
 void take_pool(Reader& r, RunTimeState& state) {
-  PoolState& pool = state.pools.emplace_back();
+  PoolHandover& pool = state.pools.emplace_back();
   pool.pool = r.text();
   pool.definition = r.number(8);
 }
@@ -99,7 +124,7 @@ Result<void> take_added(Reader& r, RunTimeState& state) {
 }
 
 Result<void> take_changed(Reader& r, RunTimeState& state) {
-  PoolState::Change change;
+  PoolHandover::Change change;
   change.address = r.text();
   const uint64_t bits = r.number(1);
   const auto weight = static_cast<uint32_t>(r.number(4));
@@ -112,7 +137,7 @@ Result<void> take_changed(Reader& r, RunTimeState& state) {
 }
 
 Result<void> take_standing(Reader& r, RunTimeState& state) {
-  PoolState::Standing standing;
+  PoolHandover::Standing standing;
   standing.address = r.text();
   const uint64_t mode = r.number(1);
   standing.known.time = r.number(8);
@@ -126,8 +151,26 @@ Result<void> take_standing(Reader& r, RunTimeState& state) {
   return {};
 }
 
+Result<void> take_ties(Reader& r, RunTimeState& state) {
+  const uint64_t kind = r.number(1);
+  upstream::KeySource affinity{.kind = upstream::KeySource::Kind::none, .name = r.text()};
+  if (state.pools.empty()) return damaged();
+  // A kind of a later version: these clients are tied anew.
+  if (kind > static_cast<uint64_t>(upstream::KeySource::Kind::cookie)) return {};
+  affinity.kind = static_cast<upstream::KeySource::Kind>(kind);
+  PoolHandover& pool = state.pools.back();
+  pool.affinity = std::move(affinity);
+  for (uint64_t n = r.number(2); n > 0 && r.ok(); --n) {
+    upstream::Ties::Tie& tie = pool.ties.emplace_back();
+    tie.key = r.number(8);
+    tie.member = r.number(8);
+    tie.seen = r.number(8);
+  }
+  return {};
+}
+
 void take_canary(Reader& r, RunTimeState& state) {
-  CanaryState& canary = state.canaries.emplace_back();
+  CanaryHandover& canary = state.canaries.emplace_back();
   canary.route = r.text();
   canary.pool = r.text();
   canary.configured = static_cast<uint32_t>(r.number(4));

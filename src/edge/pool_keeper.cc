@@ -106,7 +106,10 @@ void PoolKeeper::begin_pool(Kept& kept, const PoolSettings& settings,
   const bool is_new = kept.members == nullptr;
   kept.settings = settings;
   kept.tls = std::move(tls);
-  if (is_new) take_state(kept);
+  if (is_new) {
+    kept.shared = upstream::PoolState::of(settings.name);
+    take_state(kept);
+  }
   if (kept.circle == nullptr) kept.circle = std::make_shared<upstream::Circle>();
   if (settings.discovery.kind == DiscoverySettings::Kind::file) {
     // It was read a moment ago, when the configuration was checked; an error then is told later.

@@ -21,6 +21,7 @@
 #include "jobs/backend_jobs.h"
 #include "net/loop.h"
 #include "upstream/member.h"
+#include "upstream/pool_state.h"
 
 namespace pqedge::edge {
 
@@ -56,8 +57,8 @@ class PoolKeeper {
 
   // For the process that takes this one's place; and in it, before the first adopt()
   // (run_time_state.cc).
-  std::vector<PoolState> run_time_state() const;
-  void go_on_with(std::vector<PoolState> before);
+  std::vector<PoolHandover> run_time_state() const;
+  void go_on_with(std::vector<PoolHandover> before);
 
   // JSON: one pool, or all with an empty name; an empty text: there is no such pool.
   std::string json(std::string_view pool) const;
@@ -78,6 +79,8 @@ class PoolKeeper {
     std::map<std::string, Change> changes;        // by address
     std::shared_ptr<const upstream::Members> members;
     jobs::DiscoveryReport report;
+    // What workers share of the pool: it is there before the first of them.
+    std::shared_ptr<upstream::PoolState> shared;
     // By address: what the process before knew of servers that are not met yet.
     std::map<std::string, upstream::ServerState::Known> standings;
   };
@@ -118,7 +121,7 @@ class PoolKeeper {
   MemberTable& table_;
   Publish publish_;
   std::map<std::string, Kept, std::less<>> pools_;
-  std::map<std::string, PoolState, std::less<>> before_;  // of the process before, until adopted
+  std::map<std::string, PoolHandover, std::less<>> before_;  // of the process before, until adopted
   std::shared_ptr<const http::Limits> limits_;
   std::shared_ptr<Inbox> inbox_;
   // Null until a pool wants checks or discovery.

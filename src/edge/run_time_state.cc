@@ -9,9 +9,17 @@
 
 namespace pqedge::edge {
 
+using upstream::KeySource;
 using upstream::Member;
 using upstream::ServerSettings;
 using upstream::ServerState;
+
+namespace {
+
+// Of one pool. They are some MiB, and sent while the new process starts.
+constexpr size_t kMostTies = 1 << 17;
+
+}  // namespace
 
 uint64_t definition_of(const upstream::PoolSettings& settings) {
   uint64_t hash = 0;
@@ -29,15 +37,17 @@ uint64_t definition_of(const upstream::PoolSettings& settings) {
 
 // ---- pools -------------------------------------------------------------------------------------
 
-std::vector<PoolState> PoolKeeper::run_time_state() const {
+std::vector<PoolHandover> PoolKeeper::run_time_state() const {
   const Nanos now = monotonic_now();
-  std::vector<PoolState> states;
+  std::vector<PoolHandover> states;
   for (const auto& [name, kept] : pools_) {
-    PoolState state{.pool = name,
-                    .definition = definition_of(kept.settings),
-                    .added = kept.added,
-                    .changes = {},
-                    .standings = {}};
+    PoolHandover state{.pool = name,
+                       .definition = definition_of(kept.settings),
+                       .added = kept.added,
+                       .changes = {},
+                       .standings = {},
+                       .affinity = kept.settings.affinity,
+                       .ties = {}};
     for (const auto& [address, c] : kept.changes) {
       state.changes.push_back({address, c.weight, c.draining, c.removed});
     }
@@ -46,13 +56,16 @@ std::vector<PoolState> PoolKeeper::run_time_state() const {
       if (known.is_plain()) continue;
       state.standings.push_back({m.state->address.to_string(), std::move(known)});
     }
-    if (state.ordered() || !state.standings.empty()) states.push_back(std::move(state));
+    if (const auto ties = kept.shared->present_ties()) state.ties = ties->known(kMostTies);
+    if (state.ordered() || !state.standings.empty() || !state.ties.empty()) {
+      states.push_back(std::move(state));
+    }
   }
   return states;
 }
 
-void PoolKeeper::go_on_with(std::vector<PoolState> before) {
-  for (PoolState& state : before) {
+void PoolKeeper::go_on_with(std::vector<PoolHandover> before) {
+  for (PoolHandover& state : before) {
     std::string pool = state.pool;
     before_.insert_or_assign(std::move(pool), std::move(state));
   }
@@ -62,10 +75,16 @@ void PoolKeeper::go_on_with(std::vector<PoolState> before) {
 void PoolKeeper::take_state(Kept& kept) {
   const auto it = before_.find(kept.settings.name);
   if (it == before_.end()) return;
-  PoolState state = std::move(it->second);
+  PoolHandover state = std::move(it->second);
   before_.erase(it);
-  for (PoolState::Standing& s : state.standings) {
+  for (PoolHandover::Standing& s : state.standings) {
     kept.standings.insert_or_assign(std::move(s.address), std::move(s.known));
+  }
+  // A cookie names the server by itself.
+  const KeySource::Kind by = kept.settings.affinity.kind;
+  const bool has_table = by != KeySource::Kind::none && by != KeySource::Kind::cookie;
+  if (has_table && state.affinity == kept.settings.affinity) {
+    kept.shared->ties(kept.settings.affinity_entries)->add(state.ties);
   }
   if (!state.ordered()) return;
   if (state.definition != definition_of(kept.settings)) {
@@ -75,7 +94,7 @@ void PoolKeeper::take_state(Kept& kept) {
                  kept.settings.name);
     return;
   }
-  for (PoolState::Change& c : state.changes) {
+  for (PoolHandover::Change& c : state.changes) {
     kept.changes.insert_or_assign(
         std::move(c.address),
         Change{.weight = c.weight, .draining = c.draining, .removed = c.removed});
@@ -110,8 +129,8 @@ void PoolKeeper::drop_states() {
 
 // ---- canaries ----------------------------------------------------------------------------------
 
-std::vector<CanaryState> canary_states(const Snapshot& snapshot) {
-  std::vector<CanaryState> states;
+std::vector<CanaryHandover> canary_states(const Snapshot& snapshot) {
+  std::vector<CanaryHandover> states;
   for (const auto& canary : snapshot.canaries()) {
     const uint32_t share = canary->share();
     if (share == canary->settings().share && !canary->rolled_back()) continue;
@@ -121,8 +140,8 @@ std::vector<CanaryState> canary_states(const Snapshot& snapshot) {
   return states;
 }
 
-void go_on_with(const Snapshot& snapshot, const std::vector<CanaryState>& before) {
-  for (const CanaryState& state : before) {
+void go_on_with(const Snapshot& snapshot, const std::vector<CanaryHandover>& before) {
+  for (const CanaryHandover& state : before) {
     const auto canary = snapshot.canary_of(state.route);
     if (canary == nullptr || canary->settings().pool != state.pool ||
         canary->settings().share != state.configured) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "upstream/affinity.h"
 #include "upstream/server_state.h"
 #include "upstream/settings.h"
 
@@ -15,7 +16,7 @@ namespace pqedge::edge {
 
 class Snapshot;
 
-struct PoolState {
+struct PoolHandover {
   std::string pool;
   uint64_t definition = 0;  // definition_of() its settings
 
@@ -36,10 +37,14 @@ struct PoolState {
     upstream::ServerState::Known known;
   };
   std::vector<Standing> standings;
+
+  // Clients that are tied to a server by what `affinity` names.
+  upstream::KeySource affinity;
+  std::vector<upstream::Ties::Tie> ties;
 };
 
 // A canary whose share is not its configuration's.
-struct CanaryState {
+struct CanaryHandover {
   std::string route;
   std::string pool;
   uint32_t configured = 0;  // in hundredths of a percent
@@ -48,15 +53,15 @@ struct CanaryState {
 };
 
 struct RunTimeState {
-  std::vector<PoolState> pools;
-  std::vector<CanaryState> canaries;
+  std::vector<PoolHandover> pools;
+  std::vector<CanaryHandover> canaries;
 };
 
 // Of its servers and its discovery, the same in every process: what orders are about.
 uint64_t definition_of(const upstream::PoolSettings& settings);
 
-std::vector<CanaryState> canary_states(const Snapshot& snapshot);
+std::vector<CanaryHandover> canary_states(const Snapshot& snapshot);
 // Those whose route, pool and share in the configuration are as they were.
-void go_on_with(const Snapshot& snapshot, const std::vector<CanaryState>& before);
+void go_on_with(const Snapshot& snapshot, const std::vector<CanaryHandover>& before);
 
 }  // namespace pqedge::edge

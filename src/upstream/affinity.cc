@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <format>
+#include <functional>
 #include <span>
 
 #include "base/bytes.h"
@@ -52,6 +53,7 @@ uint64_t table_seed() {
 }
 
 uint64_t place_key(uint64_t key) { return std::max<uint64_t>(mix(key ^ table_seed()), 1); }
+uint64_t key_of_place(uint64_t place) { return unmix(place) ^ table_seed(); }
 
 }  // namespace
 
@@ -165,6 +167,32 @@ void Ties::take_from(Ties& other) {
       if (e.key == 0) continue;
       const std::lock_guard lock(lock_of(e.key));
       put(e);
+    }
+  }
+}
+
+std::vector<Ties::Tie> Ties::known(size_t most) {
+  std::vector<Tie> ties;
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    const std::lock_guard lock(locks_[i % kLocks]);
+    for (const Entry& e : buckets_[i].entries) {
+      if (e.key != 0) ties.push_back({key_of_place(e.key), e.member, e.seen});
+    }
+  }
+  if (ties.size() > most) {
+    const auto end = ties.begin() + static_cast<ptrdiff_t>(most);
+    std::ranges::nth_element(ties, end, std::ranges::greater{}, &Tie::seen);
+    ties.erase(end, ties.end());
+  }
+  return ties;
+}
+
+void Ties::add(const std::vector<Tie>& ties) {
+  for (const Tie& tie : ties) {
+    const uint64_t key = place_key(tie.key);
+    const std::lock_guard lock(lock_of(key));
+    if (!std::ranges::contains(buckets_[index(key)].entries, key, &Entry::key)) {
+      put({key, tie.member, tie.seen});
     }
   }
 }

@@ -49,6 +49,17 @@ class Ties {
   // Takes over what another table knows.
   void take_from(Ties& other);
 
+  // For the table of another process: the key as find() takes it.
+  struct Tie {
+    uint64_t key = 0;
+    uint64_t member = 0;
+    Nanos seen = 0;
+  };
+  // Of more than `most`, those seen last.
+  std::vector<Tie> known(size_t most);
+  // A key that is there already stays as it is.
+  void add(const std::vector<Tie>& ties);
+
  private:
   static constexpr size_t kWays = 8;
   static constexpr size_t kLocks = 64;

@@ -18,6 +18,17 @@ constexpr uint64_t mix(uint64_t x) {
   return x;
 }
 
+// What mix() made x of.
+constexpr uint64_t unmix(uint64_t x) {
+  x ^= x >> 33;
+  x *= 0x9cb4b2f8129337db;  // the inverses modulo 2^64 of the factors above
+  x ^= x >> 33;
+  x *= 0x4f74430c22a54005;
+  x ^= x >> 33;
+  return x;
+}
+static_assert(unmix(mix(0x0123456789abcdef)) == 0x0123456789abcdef && unmix(mix(1)) == 1);
+
 // FNV-1a with 64 bits, mixed. Not keyed: whoever can choose the text can choose the hash.
 constexpr uint64_t stable_hash(std::string_view text, uint64_t seed = 0) {
   uint64_t h = 0xcbf29ce484222325 ^ mix(seed);

@@ -25,4 +25,9 @@ std::shared_ptr<Ties> PoolState::ties(uint32_t entries) {
   return made;
 }
 
+std::shared_ptr<Ties> PoolState::present_ties() {
+  const std::lock_guard lock(mutex_);
+  return ties_;
+}
+
 }  // namespace pqedge::upstream

@@ -24,6 +24,7 @@ class PoolState {
   // The table of ties, made with the first call. With another number of entries it is made anew,
   // and what was known goes over.
   std::shared_ptr<Ties> ties(uint32_t entries);
+  std::shared_ptr<Ties> present_ties();  // null: there was no such call yet
 
  private:
   std::mutex mutex_;

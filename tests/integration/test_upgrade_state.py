@@ -4,6 +4,7 @@ import json
 import os
 import signal
 
+import batch
 import harness
 import successor
 from harness import pool, route
@@ -105,6 +106,22 @@ class State(harness.TestCase):
         self.upgrade(edge)
         self.assertEqual(set(self.answers(edge, "/", 20)), set("abcd"))
         self.assertEqual(self.canaries(edge)["one"]["percent"], 5)
+
+    def test_clients_stay_with_their_servers(self):
+        names = [self.named(n) for n in (b"a", b"b", b"c")]
+        toml = pool(*(s.address for s in names), balance="round_robin", affinity="header:x-user") + route()
+        edge = self.edge(toml, server_toml=QUICK)
+        requests = [(version, "/", "-H", f"x-user: {version}-{n}") for version in harness.ALL_VERSIONS for n in range(6)]
+        before = [a.body for a in batch.ask(edge, requests)]
+        self.assertEqual(set(before), {b"a", b"b", b"c"})
+        self.upgrade(edge)
+        # In another order: each would get another server if it were new.
+        after = [a.body for a in batch.ask(edge, requests[::-1])][::-1]
+        self.assertEqual(after, before)
+        # By something else they are tied anew.
+        edge.write_config(toml.replace("x-user", "x-other"))
+        self.upgrade(edge)
+        self.assertEqual({a.status for a in batch.ask(edge, requests)}, {200})
 
     def test_what_another_configuration_is_about_is_dropped(self):
         edge = self.begin()

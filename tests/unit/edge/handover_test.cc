@@ -20,9 +20,14 @@ class HandoverTest : public ::testing::Test {
   void send(std::vector<uint8_t> bytes) {
     ASSERT_TRUE(net::send_message(pair_.ours.get(), bytes, {}, kSecond).has_value());
   }
-  static PoolState some_pool(const std::string& name) {
-    PoolState pool{
-        .pool = name, .definition = UINT64_MAX, .added = {}, .changes = {}, .standings = {}};
+  static PoolHandover some_pool(const std::string& name) {
+    PoolHandover pool{.pool = name,
+                      .definition = UINT64_MAX,
+                      .added = {},
+                      .changes = {},
+                      .standings = {},
+                      .affinity = {},
+                      .ties = {}};
     pool.added.push_back({.address = *net::Address::parse("127.0.0.1:81"),
                           .name = "new",
                           .weight = 7,
@@ -35,9 +40,11 @@ class HandoverTest : public ::testing::Test {
                                         .time = uint64_t{1} << 50,
                                         .ejections = 3,
                                         .reason = std::string(2000, 'r')}});
+    pool.affinity = {.kind = upstream::KeySource::Kind::header, .name = "x-user"};
+    for (uint64_t i = 0; i < 2500; ++i) pool.ties.push_back({i, ~i, i << 40});
     return pool;
   }
-  static void expect_some_pool(const PoolState& pool, const std::string& name) {
+  static void expect_some_pool(const PoolHandover& pool, const std::string& name) {
     EXPECT_EQ(pool.pool, name);
     EXPECT_EQ(pool.definition, UINT64_MAX);
     ASSERT_EQ(pool.added.size(), 1u);
@@ -52,6 +59,14 @@ class HandoverTest : public ::testing::Test {
     EXPECT_EQ(pool.changes[1].address, "unix:/run/app");
     EXPECT_FALSE(pool.changes[1].weight.has_value());
     EXPECT_TRUE(!pool.changes[1].draining && pool.changes[1].removed);
+    EXPECT_EQ(pool.affinity.kind, upstream::KeySource::Kind::header);
+    EXPECT_EQ(pool.affinity.name, "x-user");
+    ASSERT_EQ(pool.ties.size(), 2500u);
+    for (uint64_t i = 0; i < 2500; ++i) {
+      EXPECT_EQ(pool.ties[i].key, i);
+      EXPECT_EQ(pool.ties[i].member, ~i);
+      EXPECT_EQ(pool.ties[i].seen, i << 40);
+    }
     ASSERT_EQ(pool.standings.size(), 1u);
     EXPECT_EQ(pool.standings[0].known.mode, upstream::Mode::ejected);
     EXPECT_EQ(pool.standings[0].known.time, uint64_t{1} << 50);

@@ -98,6 +98,29 @@ TEST(TableOfTies, IsBoundedAndForgetsTheOldest) {
   EXPECT_EQ(ties.find(100'000, 2 * kSecond, 3600 * kSecond), 100'000u);
 }
 
+TEST(TableOfTies, GoesOverToAnotherProcess) {
+  constexpr Nanos kHour = 3600 * kSecond;
+  Ties ties(4096);
+  for (uint64_t key = 1; key <= 100; ++key) ties.claim(key, key + 1000, 0, key * kSecond, kHour);
+  const auto known = ties.known(40);  // those seen last
+  ASSERT_EQ(known.size(), 40u);
+  Ties next(1024);
+  next.claim(70, 5, 0, 100 * kSecond, kHour);
+  next.add(known);
+  EXPECT_EQ(next.find(70, 101 * kSecond, kHour), 5u) << "what is there is newer";
+  size_t there = 0;
+  for (uint64_t key = 61; key <= 100; ++key) {
+    const uint64_t member = next.find(key, 101 * kSecond, kHour);
+    there += member == (key == 70 ? 5 : key + 1000);
+  }
+  EXPECT_EQ(there, 40u);
+  EXPECT_EQ(next.find(1, 101 * kSecond, kHour), 0u);
+  Ties all(4096);
+  all.add(ties.known(1000));
+  EXPECT_EQ(all.find(1, kSecond + kHour - 1, kHour), 1001u);
+  EXPECT_EQ(all.find(2, 2 * kSecond + kHour, kHour), 0u) << "its time is over";
+}
+
 TEST(TableOfTies, GoesOverToOneOfAnotherSize) {
   Ties small(64);
   small.claim(1, 7, 0, kSecond, kSecond);
