@@ -116,8 +116,7 @@ class Answers(http1_wire.Case):
                        b"000 X", b"OK", b"", b"\t200 OK", b"200\tOK", b"200 O\x07K", b"200 O\0K", b"200 O\x7fK"):
             self.bad(rule, status, ok(status=status))
         for version in (b"HTTP/2.0", b"HTTP/0.9", b"http/1.1", b"HTTP/1.", b"HTTP/1.10", b"HTTP/11.1", b"ICY", b"HTTP",
-                        b"HTP/1.1",
-                        b"HTTP/1,1", b" HTTP/1.1"):
+                        b"HTP/1.1", b"HTTP/1,1", b" HTTP/1.1"):
             self.bad("RFC 9112 2.3", version, ok(version=version))
         self.bad(rule, "a body and no head", b"<html>ok</html>\r\n\r\n", ending="close")
         self.bad("RFC 9110 15", "600", ok(status=b"600 X"))
@@ -162,8 +161,7 @@ class Answers(http1_wire.Case):
         self.good(rule, "chunked", ok(te, body), chunked=True)
         self.good(rule, "another spelling", ok(b"transfer-encoding: \tChunked \r\n", body), chunked=True)
         for value in (b"", b"identity", b"gzip", b"gzip, chunked", b"chunked, gzip", b"chunked, chunked", b"chunked,",
-                      b"xchunked",
-                      b"chunked;q=1", b'"chunked"', b"cow"):
+                      b"xchunked", b"chunked;q=1", b'"chunked"', b"cow"):
             self.bad(rule, value, ok(b"Transfer-Encoding: " + value + b"\r\n", body))
         self.bad(rule, "two fields", ok(te + te, body))
         self.bad(rule, "two fields that differ", ok(te + b"Transfer-Encoding: identity\r\n", body))
@@ -210,10 +208,8 @@ class Answers(http1_wire.Case):
         self.cut(rule, "a length and a reset", ok(b"Content-Length: 10\r\n", b"hello"), "reset", b"hello")
         te = b"Transfer-Encoding: chunked\r\n"
         for name, body in (("in a chunk", b"5\r\nhel"), ("behind a chunk", b"5\r\nhello\r\n"),
-                           ("in a size", b"5\r\nhello\r\n5"),
-                           ("in the last chunk", b"5\r\nhello\r\n0\r\n"),
-                           ("in the trailers", b"5\r\nhello\r\n0\r\nX: 1\r\n"),
-                           ("before the first chunk", b"")):
+                           ("in a size", b"5\r\nhello\r\n5"), ("in the last chunk", b"5\r\nhello\r\n0\r\n"),
+                           ("in the trailers", b"5\r\nhello\r\n0\r\nX: 1\r\n"), ("before the first chunk", b"")):
             self.cut(rule, "chunked, an end " + name, ok(te, body), "close", b"hello")
         self.cut(rule, "chunked and a reset", ok(te, b"5\r\nhello\r\n"), "reset", b"hello")
         self.cut(rule, "a reset where the end of the connection is the body's", ok(b"", b"hello"), "reset", b"hello")
@@ -242,9 +238,8 @@ class Answers(http1_wire.Case):
         self.good("RFC 9112 7.1.1", "extensions are dropped", ok(te, b'2;a;b="c"\r\nok\r\n0;d\r\n\r\n'))
         for name, bad in {
             "bare LF after the size": b"2\nok\r\n", "bare LF after the data": b"2\r\nok\n",
-            "no line end after the data": b"2\r\nok",
-            "data longer than its size": b"2\r\nokk\r\n", "no size": b"\r\nok\r\n", "a sign": b"+2\r\nok\r\n",
-            "a prefix": b"0x2\r\nok\r\n",
+            "no line end after the data": b"2\r\nok", "data longer than its size": b"2\r\nokk\r\n",
+            "no size": b"\r\nok\r\n", "a sign": b"+2\r\nok\r\n", "a prefix": b"0x2\r\nok\r\n",
             "more than 64 bits": b"10000000000000002\r\nok\r\n", "a space": b"2 \r\nok\r\n", "no digit": b"xyz\r\n",
             "a bad extension": b'2;a="\x01"\r\nok\r\n', "bare CR in an extension": b"2;a\rb\r\nok\r\n",
             "NUL": b"2\0\r\nok\r\n",
@@ -252,15 +247,12 @@ class Answers(http1_wire.Case):
             self.cut(rule, name, ok(te, b"5\r\nhello\r\n" + bad + last), body=b"hellook")
         rule, data = "RFC 9112 7.1.2", b"2\r\nok\r\n0\r\n"
         self.good(rule, "trailers pass", ok(te, data + b"X-Sum: 1\r\nY: 2\r\n\r\n"),
-                  trailers=[(b"X-Sum", b"1"), (b"Y", b"2")],
-                  lacks=[b"X-Sum"])
+                  trailers=[(b"X-Sum", b"1"), (b"Y", b"2")], lacks=[b"X-Sum"])
         for field in (b"Content-Length: 5", b"Transfer-Encoding: chunked", b"Connection: close", b"Set-Cookie: a=b",
-                      b"Location: /",
-                      b"WWW-Authenticate: Basic", b"Date: x", b"Age: 1", b"Vary: *", b"Content-Type: a/b",
-                      b"Content-Encoding: gzip",
-                      b"Content-Range: bytes 0-1/2", b"Cache-Control: no-store", b"Expires: 0", b"Upgrade: cow",
-                      b"Keep-Alive: 1",
-                      b"Trailer: X", b"Retry-After: 1", b"Content_Length: 5"):
+                      b"Location: /", b"WWW-Authenticate: Basic", b"Date: x", b"Age: 1", b"Vary: *",
+                      b"Content-Type: a/b", b"Content-Encoding: gzip", b"Content-Range: bytes 0-1/2",
+                      b"Cache-Control: no-store", b"Expires: 0", b"Upgrade: cow", b"Keep-Alive: 1", b"Trailer: X",
+                      b"Retry-After: 1", b"Content_Length: 5"):
             self.good("RFC 9110 6.5.1", field, ok(te, data + field + b"\r\nX-Sum: 1\r\n\r\n"),
                       trailers=[(b"X-Sum", b"1")])
         for name, section in {"bare LF": b"X: 1\n\r\n", "a fold": b"X: 1\r\n 2\r\n\r\n", "no colon": b"X\r\n\r\n",
@@ -299,17 +291,15 @@ class Answers(http1_wire.Case):
         self.good("RFC 9110 7.6.3", "Via is appended to", ok(LENGTH + b"Via: 1.1 x\r\n"),
                   has=[b"Via: 1.1 x, 1.1 pqedge"])
         self.good("RFC 9110 7.6.3", "Via tells the version received", ok(LENGTH, version=b"HTTP/1.0"),
-                  has=[b"Via: 1.0 pqedge"],
-                  again=False)
+                  has=[b"Via: 1.0 pqedge"], again=False)
         with self.rule("RFC 9110 6.6.1", "Date is added where there is none"):
             _, answer, _ = self.exchange(ok())
             self.assertEqual(len(answer.values(b"Date")), 1)
         date = b"Date: Tue, 15 Nov 1994 08:12:31 GMT"
         self.good("RFC 9110 6.6.1", "Date is left as it is", ok(LENGTH + date + b"\r\n"), has=[date])
         for field in (b"Server: x/1 (y)", b'ETag: W/"a"', b"Vary: *", b"Cache-Control: max-age=0, no-transform",
-                      b"Content-Encoding: cow",
-                      b"Location: http://a.test:1/%2e", b"Retry-After: 5", b'WWW-Authenticate: Basic realm="a, b"',
-                      b"Allow: GET"):
+                      b"Content-Encoding: cow", b"Location: http://a.test:1/%2e", b"Retry-After: 5",
+                      b'WWW-Authenticate: Basic realm="a, b"', b"Allow: GET"):
             self.good("RFC 9110 7.7", field, ok(LENGTH + field + b"\r\n"), has=[field])
 
     # ---- 15.2: informational answers --------------------------------------------------------------

@@ -175,8 +175,7 @@ class Requests(http1_wire.Case):
     def test_3_2_1_origin_form(self):
         rule = "RFC 9112 3.2.1"
         for target in (b"/", b"/a?b", b"/?", b"/a?b?c", b"//a//b", b"/a%2Fb%20c", b"/%7Euser", b"/a;b=c",
-                       b"/a?x=http://b.test/",
-                       b"/a:b@c", b"/?a=%zz", b"/a?{b}|\"c\"", b"/..."):
+                       b"/a?x=http://b.test/", b"/a:b@c", b"/?a=%zz", b"/a?{b}|\"c\"", b"/..."):
             self.passed(rule, target, get(target=target), b"GET " + target + b" HTTP/1.1")
         for target in (b"a", b"?a", b"./a", b"a.test", b"a.test/", b"\\a", b";a", b"%2Fa", b":80", b"@"):
             self.refused(rule, target, get(target=target))
@@ -206,8 +205,7 @@ class Requests(http1_wire.Case):
     def test_3_2_3_authority_form(self):
         rule = "RFC 9112 3.2.3"
         for target in (b"a.test", b"a.test:", b"a.test:x", b"a.test:65536", b":80", b"http://a.test:80",
-                       b"http://a.test/",
-                       b"/", b"*", b"user@a.test:80", b"a.test:80/x", b"a.test:80?x"):
+                       b"http://a.test/", b"/", b"*", b"user@a.test:80", b"a.test:80/x", b"a.test:80?x"):
             self.refused(rule, target, get(method=b"CONNECT", target=target))
         self.refused(rule, "with another method", get(target=b"a.test:80"))
         self.refused(rule, "no route takes CONNECT", get(b"Host: a.test:80\r\n", method=b"CONNECT",
@@ -321,12 +319,10 @@ class Requests(http1_wire.Case):
             self.passed(rule, value, post(b"Transfer-Encoding: " + value + b"\r\n", end), body=b"ab",
                         has=[b"Transfer-Encoding: chunked"], lacks=[b"Content-Length"])
         for value in (b"", b",", b"chunked,", b",chunked", b"chunked, chunked", b"chunked chunked",
-                      b"chunked, identity",
-                      b"chunked, gzip", b"identity", b"gzip", b"deflate", b"compress", b"x-gzip", b"cow", b"xchunked",
-                      b"chunke",
-                      b"chunkedx", b"chunked;q=1", b"chunked; a=b", b'"chunked"', b"'chunked'", b"=chunked",
-                      b"chunked\x80",
-                      b"identity, chunked, chunked", b"(a) chunked", b"gzip; chunked"):
+                      b"chunked, identity", b"chunked, gzip", b"identity", b"gzip", b"deflate", b"compress", b"x-gzip",
+                      b"cow", b"xchunked", b"chunke", b"chunkedx", b"chunked;q=1", b"chunked; a=b", b'"chunked"',
+                      b"'chunked'", b"=chunked", b"chunked\x80", b"identity, chunked, chunked", b"(a) chunked",
+                      b"gzip; chunked"):
             self.refused(rule, value, post(b"Transfer-Encoding: " + value + b"\r\n", end))
         for value in (b"gzip, chunked", b"x-gzip,chunked", b"cow, chunked", b"deflate, gzip, chunked",
                       b"identity, chunked"):
@@ -368,9 +364,8 @@ class Requests(http1_wire.Case):
     def test_6_3_length(self):
         rule = "RFC 9112 6.3"
         for value in (b"", b"5, 5", b"5,5", b"5 5", b"5;5", b"5, 6", b"+5", b"-5", b"-0", b"5.0", b"0x5", b"5e0",
-                      b"5a", b"a5", b"5,",
-                      b",5", b'"5"', b"\xb2", b"18446744073709551616", b"18446744073709551621", b"99999999999999999999",
-                      b"000000000000000000005", b"five", b"5\x0b"):
+                      b"5a", b"a5", b"5,", b",5", b'"5"', b"\xb2", b"18446744073709551616", b"18446744073709551621",
+                      b"99999999999999999999", b"000000000000000000005", b"five", b"5\x0b"):
             self.refused(rule, value, post(b"Content-Length: " + value + b"\r\n", b"hello"))
         cl = b"Content-Length: 5\r\n"
         self.refused(rule, "two fields that agree", post(cl + cl, b"hello"))
@@ -402,20 +397,16 @@ class Requests(http1_wire.Case):
             self.passed(rule, name, chunked(body), body=want)
         for name, body in {
             "bare LF after the size": b"2\nab\r\n", "bare CR after the size": b"2\rab\r\n",
-            "bare LF after the data": b"2\r\nab\n",
-            "no line end after the data": b"2\r\nab", "LFs alone": b"2\nab\n0\n\n",
-            "data longer than its size": b"2\r\nabc\r\n",
+            "bare LF after the data": b"2\r\nab\n", "no line end after the data": b"2\r\nab",
+            "LFs alone": b"2\nab\n0\n\n", "data longer than its size": b"2\r\nabc\r\n",
             "data shorter than its size": b"3\r\nab\r\n0", "an empty size": b"\r\nab\r\n",
-            "no size but an extension": b";a\r\nab\r\n",
-            "a sign": b"+2\r\nab\r\n", "a negative size": b"-2\r\nab\r\n", "a prefix": b"0x2\r\nab\r\n",
-            "a prefix x": b"x2\r\nab\r\n",
-            "a space before the size": b" 2\r\nab\r\n", "a space behind the size": b"2 \r\nab\r\n",
-            "a tab behind the size": b"2\t\r\nab\r\n",
+            "no size but an extension": b";a\r\nab\r\n", "a sign": b"+2\r\nab\r\n", "a negative size": b"-2\r\nab\r\n",
+            "a prefix": b"0x2\r\nab\r\n", "a prefix x": b"x2\r\nab\r\n", "a space before the size": b" 2\r\nab\r\n",
+            "a space behind the size": b"2 \r\nab\r\n", "a tab behind the size": b"2\t\r\nab\r\n",
             "a digit that is none": b"g\r\nab\r\n", "an underscore": b"0_2\r\nab\r\n", "a point": b"2.0\r\nab\r\n",
             "more than 64 bits": b"10000000000000002\r\nab\r\n",
-            "more zeros than 64 bits": b"00000000000000002\r\nab\r\n",
-            "a NUL": b"2\0\r\nab\r\n", "two sizes": b"2 2\r\nab\r\n", "a comma": b"2,\r\nab\r\n",
-            "CR CR LF": b"2\r\r\nab\r\n",
+            "more zeros than 64 bits": b"00000000000000002\r\nab\r\n", "a NUL": b"2\0\r\nab\r\n",
+            "two sizes": b"2 2\r\nab\r\n", "a comma": b"2,\r\nab\r\n", "CR CR LF": b"2\r\r\nab\r\n",
             "an empty line before the size": b"\r\n2\r\nab\r\n", "a vertical tab": b"2\x0b\r\nab\r\n",
         }.items():
             self.refused(rule, name, chunked(body + last))
@@ -424,8 +415,7 @@ class Requests(http1_wire.Case):
         self.refused(rule, "bare LF as the end", chunked(b"2\r\nab\r\n0\r\n\n"))
         self.refused(rule, "bare CR as the end", chunked(b"2\r\nab\r\n0\r\n\rX"))
         self.refused("RFC 9112 7.1", "more data than the limit of bodies",
-                     chunked(b"180000\r\n" + b"x" * 0x180000 + b"\r\n" + last),
-                     413)
+                     chunked(b"180000\r\n" + b"x" * 0x180000 + b"\r\n" + last), 413)
 
     def test_7_1_1_extensions(self):
         rule, last = "RFC 9112 7.1.1", b"0\r\n\r\n"
@@ -434,10 +424,8 @@ class Requests(http1_wire.Case):
             self.passed(rule, line, chunked(line + b"\r\nab\r\n" + last), body=b"ab")
         self.passed(rule, "of the last chunk", chunked(b"2\r\nab\r\n0;a=b\r\n\r\n"), body=b"ab")
         for line in (b"2;", b"2; ", b"2;;", b"2;=b", b"2;a=", b"2;a=;b", b'2;a="b', b'2;a="b"c', b"2;a b", b"2;a\x00",
-                     b"2;a\x7f", b"2;a=b c",
-                     b'2;a="\x01"', b"2;\x80", b"2;a=\x80", b"2;a,b", b"2;(a)", b"2;a\n;b", b"2;a\r;b", b'2;a="\n"',
-                     b'2;a="\r"',
-                     b'2;a="b\\', b"2;a ", b"2;a=b "):
+                     b"2;a\x7f", b"2;a=b c", b'2;a="\x01"', b"2;\x80", b"2;a=\x80", b"2;a,b", b"2;(a)", b"2;a\n;b",
+                     b"2;a\r;b", b'2;a="\n"', b'2;a="\r"', b'2;a="b\\', b"2;a ", b"2;a=b "):
             self.refused(rule, line, chunked(line + b"\r\nab\r\n" + last))
         self.refused(rule, "longer than the limit", chunked(b"2;a=" + b"b" * 20_000 + b"\r\nab\r\n" + last))
         self.refused(rule, "more than the limit in all", chunked(b"1;abcdefghijklmnop\r\na\r\n" * 4000 + last))
@@ -447,22 +435,18 @@ class Requests(http1_wire.Case):
         self.passed(rule, "passed on", chunked(data + b"X-Sum: 1\r\nY: 2\r\n\r\n"), body=b"ab", lacks=[b"X-Sum", b"Y"],
                     trailers=[(b"X-Sum", b"1"), (b"Y", b"2")])
         for field in (b"Content-Length: 5", b"Transfer-Encoding: chunked", b"Host: b.test", b"Connection: close",
-                      b"Trailer: X",
-                      b"TE: trailers", b"Upgrade: h2c", b"Keep-Alive: 5", b"Proxy-Connection: close",
-                      b"Authorization: Basic YQ==",
-                      b"Cookie: a=b", b"Content-Type: a/b", b"Content-Encoding: gzip", b"Content-Range: bytes 0-1/2",
-                      b"Expect: 100-continue", b"Max-Forwards: 1", b"Via: 1.1 x", b"Forwarded: for=1.2.3.4",
-                      b"X-Forwarded-For: 1.2.3.4",
-                      b"X-Real-IP: 1.2.3.4", b"Cache-Control: no-cache", b"Range: bytes=0-", b"If-Match: *",
-                      b"Content_Length: 5",
+                      b"Trailer: X", b"TE: trailers", b"Upgrade: h2c", b"Keep-Alive: 5", b"Proxy-Connection: close",
+                      b"Authorization: Basic YQ==", b"Cookie: a=b", b"Content-Type: a/b", b"Content-Encoding: gzip",
+                      b"Content-Range: bytes 0-1/2", b"Expect: 100-continue", b"Max-Forwards: 1", b"Via: 1.1 x",
+                      b"Forwarded: for=1.2.3.4", b"X-Forwarded-For: 1.2.3.4", b"X-Real-IP: 1.2.3.4",
+                      b"Cache-Control: no-cache", b"Range: bytes=0-", b"If-Match: *", b"Content_Length: 5",
                       b"Transfer_Encoding: x", b"X_Forwarded_For: 1"):
             self.passed("RFC 9110 6.5.1", field, chunked(data + field + b"\r\nX-Sum: 1\r\n\r\n"), body=b"ab",
                         trailers=[(b"X-Sum", b"1")])
         for name, section in {"bare LF": b"X: 1\n\r\n", "a fold": b"X: 1\r\n 2\r\n\r\n",
-                              "space before the first": b" X: 1\r\n\r\n",
-                              "space before the colon": b"X : 1\r\n\r\n", "no colon": b"X\r\n\r\n",
-                              "no name": b": 1\r\n\r\n",
-                              "NUL": b"X: \0\r\n\r\n", "bare CR": b"X: a\rb\r\n\r\n", "a request line": get()}.items():
+                              "space before the first": b" X: 1\r\n\r\n", "space before the colon": b"X : 1\r\n\r\n",
+                              "no colon": b"X\r\n\r\n", "no name": b": 1\r\n\r\n", "NUL": b"X: \0\r\n\r\n",
+                              "bare CR": b"X: a\rb\r\n\r\n", "a request line": get()}.items():
             self.refused(rule, name, chunked(data + section))
         self.refused("RFC 9110 5.4", "a larger section than the limit",
                      chunked(data + b"X: " + b"a" * 9000 + b"\r\n\r\n"), 431)
@@ -509,8 +493,7 @@ class Requests(http1_wire.Case):
                     get(HOST + b"Connection: X-A\r\nX-A: 1\r\nConnection: X-B\r\nX-B: 1\r\n"),
                     lacks=[b"X-A", b"X-B", b"Connection"])
         for field in (b"Keep-Alive: timeout=5", b"Proxy-Connection: keep-alive", b"Proxy-Authorization: Basic YQ==",
-                      b"Upgrade: cow",
-                      b"HTTP2-Settings: AAMAAABk"):
+                      b"Upgrade: cow", b"HTTP2-Settings: AAMAAABk"):
             self.passed(rule, field, get(HOST + field + b"\r\n"), lacks=[field.split(b":")[0]])
         self.passed(rule, "it cannot take Host away", get(HOST + b"Connection: Host\r\n"), has=[b"Host: a.test"])
         self.passed(rule, "nor what we say",
@@ -523,8 +506,7 @@ class Requests(http1_wire.Case):
         self.passed("RFC 9110 7.6.3", "Via is appended to", get(HOST + b"Via: 1.0 x\r\n"),
                     has=[b"Via: 1.0 x, 1.1 pqedge"])
         self.passed("RFC 9110 7.6.3", "Via tells the version received", get(version=b"HTTP/1.0"),
-                    has=[b"Via: 1.0 pqedge"],
-                    closed=True)
+                    has=[b"Via: 1.0 pqedge"], closed=True)
         hops = b"Max-Forwards: %d\r\n"
         self.passed("RFC 9110 7.6.2", "one less", get(HOST + hops % 5, method=b"OPTIONS"), has=[b"Max-Forwards: 4"])
         self.answered("RFC 9110 7.6.2", "none left", get(HOST + hops % 0, method=b"OPTIONS"), 200)
