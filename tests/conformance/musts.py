@@ -18,7 +18,7 @@ commas between:
     none: the reason        why there is no test
 
 A test names a section by writing it as "RFC 9112 6.3" or "RFC 9110 7.6.1, 7.6.3", in a comment, a doc
-string or the name of a case. Files that do so are shown beside what is named here.
+string or the name of a case; a table of cases beside the tests in a text.
 """
 
 import pathlib
@@ -33,6 +33,11 @@ NUMBER = r"(?:[A-Z]\.)?\d+(?:\.\d+)*"
 MENTION = re.compile(rf"\bRFC ?(\d{{4,5}})((?:(?:,| and)? {NUMBER}(?!\w))+)")
 SECTION = re.compile(NUMBER)
 GTEST = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
+LITERAL = re.compile(r'(?<!")"(?!")([^"\n]*RFC \d+ [^"\n]*)"(?!")')
+# In test_http1_*.py: test_6_1_... is of RFC 9112 6.1, test_9110_7_8_... of RFC 9110 7.8.
+BY_NAME = re.compile(r"^ +def test_(9110_)?((?:\d+_)+)(\w+)\(", re.MULTILINE)
+# Tests of the programs that are no proxy.
+OTHERS = re.compile(r"^(measure|measure_fake|probe|browser|test_pq|test_probe)")
 TOWARD = ("clients", "backends", "both")
 
 
@@ -43,7 +48,7 @@ class Tests:
         self.units, self.python, self.fuzzers = set(), {}, set()
         self.sections = {}  # (rfc, section): files
         for path in sorted((root / "tests").rglob("*")):
-            if path.suffix not in (".cc", ".py") or path.parent.name == "musts" or path.stem in ("musts", "test_musts"):
+            if path.suffix not in (".cc", ".py") or path.stem in ("musts", "test_musts"):
                 continue
             text = path.read_text(errors="replace")
             name = self._name(root, path)
@@ -54,8 +59,24 @@ class Tests:
             elif path.name.startswith("test_"):
                 stem = path.stem.removeprefix("test_")
                 self.python[stem] = set(re.findall(r"^ +def (test_\w+)\(", text, re.MULTILINE))
-            for rfc, section in mentions(text):
+                if stem.startswith("http1_"):
+                    text = self._by_name(stem, text)
+            if OTHERS.search(name):
+                continue
+            if path.name.endswith(("_test.cc", "_fuzz.cc")) or path.name.startswith("test_"):
+                named = mentions(text)
+            else:  # what tests share: cases and their names count, comments do not
+                named = mentions(" ".join(LITERAL.findall(text)))
+            for rfc, section in named:
                 self.sections.setdefault((rfc, section), set()).add(name)
+
+    def _by_name(self, stem, text):
+        """Takes the tests whose names begin with a section. What is left of the text."""
+        for rfc, section, test in BY_NAME.findall(text):
+            place = (rfc.strip("_") or "9112", section.rstrip("_").replace("_", "."))
+            self.sections.setdefault(place, set()).add(f"{stem}:test_{rfc}{section}{test}")
+            text = re.sub(rf"\bRFC {place[0]} {re.escape(place[1])}(?![.\d])", "", text)
+        return text
 
     @staticmethod
     def _name(root, path):
@@ -98,7 +119,12 @@ class Demand:
                 self.references.append(reference)
 
     def files(self, tests):
-        return sorted(tests.sections.get((self.rfc, self.section), ()))
+        """Those that name the section, but for those of the other side."""
+        def fits(name):
+            side = "backends" if "backend" in name else "clients"
+            return self.toward in ("both", side) or not name.startswith(("http1_", "http2/", "http3/"))
+
+        return sorted(filter(fits, tests.sections.get((self.rfc, self.section), ())))
 
     def problems(self, tests):
         where = f"RFC {self.rfc} {self.section}: "
@@ -119,13 +145,11 @@ class Demand:
         if self.reason:
             held = "no test: " + self.reason
         else:
-            shown = [f"`{r}`" for r in self.references]
-            files = [f"`{f}`" for f in self.files(tests)
-                     if self.by_section or f.startswith(("http", "test_http", "test_version"))]
-            # Those that the references are in are told already.
-            inside = {f"`test_{r.partition(':')[0]}.py`" for r in self.references}
-            shown += [f for f in files if f not in inside]
-            held = ", ".join(shown)
+            # Files that the references are in are told already.
+            told = {f"test_{r.partition(':')[0]}.py" for r in self.references} | set(self.references)
+            files = [f for f in self.files(tests) if f not in told
+                     and (self.by_section or f.startswith("http1_"))]
+            held = ", ".join(f"`{name}`" for name in self.references + files)
         return f"| {link} | {self.toward} | {self.text} | {held} |"
 
 
@@ -168,10 +192,10 @@ def page(tables, tests):
     lines = [
         "# What the RFCs demand, and what holds it",
         "",
-        "Each MUST and MUST NOT of HTTP, QUIC and TLS that a proxy's own code can break, in our own words,",
-        "with the test that holds it or the reason why there is none. \"Clients\" and \"backends\" say on which",
-        "side pqedge is then. What only caches, user agents, origin servers or the authors of extensions can",
-        "break is left out.",
+        "What HTTP, QUIC and TLS demand of a proxy (MUST and MUST NOT), where its own code can break it, in our",
+        "own words, with the test that holds it or the reason why there is none. \"Clients\" and \"backends\" say",
+        "on which side pqedge is then. What only caches, user agents, origin servers or the authors of extensions",
+        "can break is left out.",
         "",
         f"{len(demands)} demands: {len(demands) - without} with tests, {without} without.",
         "",

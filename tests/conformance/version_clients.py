@@ -13,8 +13,10 @@ import h2.config
 import h2.connection
 import h2.events
 import harness
+import hpack
 from aioquic.asyncio import client as aioquic_client
 from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.buffer import encode_uint_var
 from aioquic.h3.connection import H3Connection, HeadersState
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
@@ -191,6 +193,10 @@ class Http2(Client):
         self._flush()
         return answer
 
+    def begin_never_indexed(self, path, name, value):
+        """A GET with one field more."""
+        return self.begin("GET", path, [hpack.NeverIndexedHeaderTuple(name, value)])
+
     def send(self, answer, data, end=False, trailers=()):
         """At most a window."""
         if data:
@@ -313,6 +319,24 @@ class Http3(Client):
         head = [(":method", method), (":scheme", "https"), (":authority", "localhost"),
                 (":path", path), *fields]
         self.peer.http.send_headers(answer.stream, [(k.encode(), v.encode()) for k, v in head], end)
+        self.peer.transmit()
+        return answer
+
+    def begin_never_indexed(self, path, name, value):
+        """A GET with one field more."""
+        return self._call(self._begin_never_indexed(path, name.encode(), value.encode()))
+
+    async def _begin_never_indexed(self, path, name, value):
+        answer = Answer(self.peer._quic.get_next_available_stream_id())
+        self.answers[answer.stream] = answer
+        block = self.peer.http._encode_headers(answer.stream, [
+            (b":method", b"GET"), (b":scheme", b"https"), (b":authority", b"localhost"),
+            (b":path", path.encode())])
+        # A literal with a literal name, N set, no Huffman (RFC 9204 4.5.6).
+        assert len(name) < 7 and len(value) < 127
+        block += bytes([0x30 | len(name)]) + name + bytes([len(value)]) + value
+        frame = encode_uint_var(1) + encode_uint_var(len(block)) + block
+        self.peer._quic.send_stream_data(answer.stream, frame, True)
         self.peer.transmit()
         return answer
 

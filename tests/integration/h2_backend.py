@@ -19,6 +19,7 @@ class Request:
 
     def __init__(self, peer, stream_id, headers):
         self.peer, self.id = peer, stream_id
+        self.raw = headers  # those never to be indexed are hpack.NeverIndexedHeaderTuple
         self.fields = [(k.decode(), v.decode()) for k, v in headers]
         self.head = dict(self.fields)
         self.path, self.method = self.head.get(":path"), self.head.get(":method")

@@ -164,6 +164,9 @@ class Tls(harness.TestCase):
         self.addCleanup(old.kill)
         _, text = self.s_client(old, "-tls1_2")
         self.assertIn("HTTP/1.1 200 OK", text)
+        # RFC 9113 9.2.2: suites without forward secrecy, or without AEAD.
+        _, text = self.s_client(old, "-tls1_2", "-cipher", "AES128-GCM-SHA256:ECDHE-ECDSA-AES128-SHA")
+        self.assertIn("handshake failure", text)
 
     def test_certificates_by_name(self):
         one = harness.Certificate(self.directory, ("one.test", "*.wild.test"), stem="one")

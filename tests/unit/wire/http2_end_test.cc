@@ -347,6 +347,19 @@ TEST(Http2End, AnswerHeldByTheTransport) {
   EXPECT_FALSE(server.exchange(0).finished);
 }
 
+// RFC 9113 5.4.2.
+TEST(Http2End, AResetIsNotAnsweredByOne) {
+  Server server;
+  server.manual = true;
+  server.start();
+  server.receive(client_preface());
+  server.receive(frame(FrameType::headers, flag::kEndHeaders | flag::kEndStream, 1, get_block()));
+  server.receive(frame(FrameType::rst_stream, 0, 1, be32(8)));
+  server.turn();
+  EXPECT_EQ(server.exchange(0).reset, http::Abort::cancelled);
+  for (const auto& f : server.frames()) EXPECT_NE(f.head.type, FrameType::rst_stream);
+}
+
 // A client's GOAWAY ends the connection when nothing runs any more (RFC 9113 6.8).
 TEST(Http2End, ClientSaysGoaway) {
   Server server;
