@@ -5,11 +5,13 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 DEPS ?= build test
 SECONDS ?= 3600
+TIME ?= 60
+KEEP ?= 0
 CTEST_FLAGS ?= --output-on-failure
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 
-.PHONY: run soak test test-long test-ech build openssl4 fast-crypto deps deps-undo bench bench-rivals fuzz lint format sanitize clean help
+.PHONY: run soak differential test test-long test-ech build openssl4 fast-crypto deps deps-undo bench bench-rivals fuzz lint format sanitize clean help
 
 help:
 	@echo "make run           install what is missing, build, and start pqedge on localhost"
@@ -24,10 +26,12 @@ help:
 	@echo "make deps-undo     remove the apt sources and pins that 'make deps' added"
 	@echo "make test-long     the tests that take long, or much memory"
 	@echo "make soak          an hour of load, faults, reloads and upgrades; SECONDS=300 makes it shorter"
+	@echo "make differential  HTTP/1.1 against nginx, HAProxy, Node and llhttp: ten minutes of made cases"
 	@echo "make sanitize      the whole suite under ASan with UBSan, then under TSan"
 	@echo "make bench         measure pqedge beside its rivals"
 	@echo "make bench-rivals  install the rivals that 'make bench' measures, under build/"
-	@echo "make fuzz          build the fuzz targets for libFuzzer: build/fuzz/tests/fuzz_*"
+	@echo "make fuzz          build the fuzz targets for libFuzzer, and run each for TIME=60 seconds;"
+	@echo "                   TARGET=\"client_hello exchange\" chooses, TIME=0 only builds"
 	@echo "make lint          formatting, layout and scripts; LINT_TIDY=1 adds clang-tidy"
 	@echo "make format        format the sources in place"
 	@echo "make clean         remove build/"
@@ -99,6 +103,14 @@ soak:
 	@PQEDGE_BIN=$(CURDIR)/build/pqedge PQLOAD_BIN=$(CURDIR)/build/pqload PYTHONDONTWRITEBYTECODE=1 \
 	  /usr/bin/python3 tests/long/soak.py --seconds $(SECONDS) $(SOAK_FLAGS)
 
+# Ten minutes, unless SECONDS is set: its default above is that of the soak test.
+differential:
+	@tools/deps.sh build test
+	@tools/configure.sh release
+	@cmake --build build --target pqedge
+	@PQEDGE_BIN=$(CURDIR)/build/pqedge PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 tests/differential/run.py \
+	  --seconds $(if $(filter file,$(origin SECONDS)),600,$(SECONDS)) $(DIFFERENTIAL_FLAGS)
+
 sanitize:
 	@tools/deps.sh build test
 	@tools/sanitize.sh $(CTEST_FLAGS)
@@ -116,7 +128,8 @@ bench-rivals:
 fuzz:
 	@tools/deps.sh build test dev
 	@tools/configure.sh fuzz
-	@cmake --build build/fuzz --target fuzzers
+	@cmake --build build/fuzz --target $(if $(TARGET),$(addprefix fuzz_,$(TARGET)),fuzzers)
+	@if [ "$(TIME)" != 0 ]; then TIME=$(TIME) KEEP=$(KEEP) tools/fuzz.sh $(TARGET); fi
 
 lint:
 	@tools/lint.sh
