@@ -375,7 +375,8 @@ class Ends(Case):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
         edge = self.edge(harness.pool(self.backend(backend).address) + harness.route())
-        for version, code in (("2", 0xA), ("3", 0x10F)):  # CONNECT_ERROR, H3_CONNECT_ERROR
+        # RFC 8441 5, RFC 9220 3: CANCEL, H3_REQUEST_CANCELLED.
+        for version, code in (("2", 0x8), ("3", 0x10C)):
             client = self.connect(edge, version)
             client.send(client.frames.text("die"))
             client.session.wait(lambda: client.reset is not None)

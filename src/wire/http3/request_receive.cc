@@ -142,7 +142,8 @@ bool RequestStream::section_done() {
   phase_ = Phase::body;
   head_ready_ = true;
   const http::Request& request = handler_->request();
-  tunnel_ = request.method == http::Method::connect || !request.upgrade.empty();
+  connect_ = request.method == http::Method::connect;
+  tunnel_ = connect_ || !request.upgrade.empty();
   if (early_priority_) {
     update_priority(*early_priority_);
   } else if (const http::Field* f = handler_->request().fields.find(http::Name::priority);

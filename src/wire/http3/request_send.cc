@@ -98,9 +98,10 @@ void RequestStream::reset(http::Abort why) {
   if (closed_) deliver_later();  // nothing else would destroy it
   if (c_.closing() || closed_) return;
   c_.quic().consumed(*this, std::exchange(unconsumed_, 0));
-  // RFC 9114 4.4: the other end of the tunnel broke.
+  // The other end of the tunnel broke: RFC 9114 4.4; where it is an upgrade, RFC 9220 3.
   const bool far_end = tunnel_ && response_begun_ && why == http::Abort::connection_lost;
-  const ErrorCode code = far_end ? ErrorCode::connect_error : code_of(why);
+  const ErrorCode broke = connect_ ? ErrorCode::connect_error : ErrorCode::request_cancelled;
+  const ErrorCode code = far_end ? broke : code_of(why);
   c_.quic().reset_write(*this, static_cast<uint64_t>(code));
   stop_input(code);
 }

@@ -129,7 +129,8 @@ class RequestStream final : public http::ServerStream,
   bool closed_ = false;   // QUIC has forgotten the stream
   bool stopped_ = false;  // STOP_SENDING was sent
   bool priority_updated_ = false;
-  bool tunnel_ = false;  // the request asks for one (http/stream.h)
+  bool tunnel_ = false;   // the request asks for one (http/stream.h)
+  bool connect_ = false;  // ... by CONNECT, not by an upgrade
 
   bool response_begun_ = false;
   bool response_ended_ = false;
