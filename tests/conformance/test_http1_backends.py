@@ -276,6 +276,49 @@ class Answers(http1_wire.Case):
                   again=False)
         self.good(rule, "the end behind a whole answer", ok(), ending="close", again=False)
 
+    def test_9_2_bytes_that_nobody_waits_for(self):
+        poison = ok(b"X-Poison: 1\r\nContent-Length: 6\r\n", b"poison")
+        for name, stray in (("an answer", poison), ("a byte", b"X"), ("an empty line", b"\r\n"),
+                            ("100", b"HTTP/1.1 100 Continue\r\n\r\n"), ("the end", b"")):
+            with self.rule("RFC 9112 9.2", f"{name} on a connection that waits for no answer"), self.client() as client:
+                sockets = []
+
+                def reply(sock, _, sockets=sockets):
+                    self.origin.reply = http1_wire.OK
+                    sockets.append(sock)
+                    sock.sendall(ok())
+                    return True
+
+                self.origin.reply = reply
+                client.send(GET)
+                self.assertEqual(client.answer().body, b"ok")
+                if stray:
+                    sockets[0].sendall(stray)
+                else:
+                    sockets[0].shutdown(socket.SHUT_WR)
+                client.send(GET.replace(b"/", b"/next", 1))
+                answer = client.answer()
+                self.assertEqual((answer.status, answer.body, answer.values(b"X-Poison")), (200, b"", []))
+                seen = self.origin.take()
+                self.assertEqual([r.target for r in seen], [b"/", b"/next"])
+                self.assertNotEqual(seen[0].connection, seen[1].connection)
+
+    def test_9_3_1_a_kept_connection_that_ends(self):
+        # What is idempotent goes again, on another connection, and the client does not see it.
+        rule = "RFC 9112 9.3.1"
+        for ending in ("close", "reset"):
+            for method, again in (("GET", True), ("HEAD", True), ("PUT", True), ("DELETE", True), ("POST", False),
+                                  ("PATCH", False), ("COW", False)):
+                with self.rule(rule, f"{method}, {ending}"), self.client() as client:
+                    client.send(GET)
+                    self.assertEqual(client.answer().status, 200)
+                    self.send(b"", ending)
+                    client.send(GET.replace(b"GET", method.encode(), 1))
+                    self.assertEqual(client.answer(method).status, 200 if again else 502)
+                    seen = self.origin.take()
+                    self.assertEqual([r.method for r in seen], [b"GET"] + [method.encode()] * (1 + again))
+                    self.assertEqual(seen[0].connection, seen[1].connection)
+
     def test_9110_7_6_1_hop_by_hop(self):
         rule = "RFC 9110 7.6.1"
         self.good(rule, "what Connection names goes",

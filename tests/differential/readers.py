@@ -54,7 +54,7 @@ def _seen(method, target, host, body):
             "host": host.decode("latin-1"), "body": body.decode("latin-1")}
 
 
-def _tell(sock, request):
+def tell(sock, request):
     """The answer of the server behind a proxy: what came, and no body whose end could be missed."""
     seen = _seen(request.method, request.target, b",".join(request.values(b"host")), request.body)
     text = base64.b64encode(json.dumps(seen).encode())
@@ -135,7 +135,7 @@ class SocketReader:
 
 def pqedge(directory):
     origin = http1_wire.Origin()
-    origin.reply = _tell
+    origin.reply = tell
     port = harness.free_port()
     edge = harness.Edge(directory, harness.pool(origin.address, retries=0) + harness.route() +
                         f'[[listener]]\nname = "plain"\naddress = "127.0.0.1:{port}"\ntls = false\n')
@@ -144,7 +144,7 @@ def pqedge(directory):
 
 def nginx(directory):
     origin = http1_wire.Origin(strict=False)
-    origin.reply = _tell
+    origin.reply = tell
     process = harness.Nginx(
         directory,
         http=f"upstream origin {{ server {origin.address}; keepalive 4; }} proxy_buffer_size 64k; "
@@ -189,7 +189,7 @@ def _wait_for(process, port, what):
 
 def haproxy(directory):
     origin = http1_wire.Origin(strict=False)
-    origin.reply = _tell
+    origin.reply = tell
     port = harness.free_port()
     config = pathlib.Path(directory) / "haproxy.cfg"
     config.write_text(HAPROXY.format(port=port, origin=origin.address))
@@ -225,7 +225,7 @@ class _Settings(ctypes.Structure):
 class Llhttp:
     """Debian's libllhttp, the parser of Node, in its strict mode and without a server around it."""
 
-    name = "llhttp"
+    name, process, origin = "llhttp", None, None
     REQUEST, CLOSED, UPGRADE, CONNECT = 1, 5, 22, 5
 
     def __init__(self):

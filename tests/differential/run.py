@@ -20,6 +20,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 
+import answers  # noqa: E402
 import cases  # noqa: E402
 import compare  # noqa: E402
 import harness  # noqa: E402
@@ -96,15 +97,24 @@ class Run:
                 if any(i.kind == "took" for i in theirs.items):
                     find("cut", other.name, f"{theirs}\n  passed {sent!r}")
 
+    def answer(self, raw, others=None):
+        """The findings of a backend's answer. Only proxies have clients."""
+        proxies = [o for o in (self.others if others is None else others) if o.origin]
+        found, verdicts = answers.one(self.edge, proxies, raw)
+        for name, verdict in verdicts.items():
+            self.counts[name, f"answers: {NAMES.get(verdict, verdict)}"] += 1
+        return found
+
     def smaller(self, finding):
         """The same finding in fewer bytes."""
         others = [o for o in self.others if o.name == finding.other] or None
+        read = self.answer if finding.kind in ANSWERS else self.one
         size = len(finding.raw) // 2
         while size:
             at = 0
             while at < len(finding.raw):
                 raw = finding.raw[:at] + finding.raw[at + size:]
-                again = [f for f in self.one(raw, others) if (f.kind, f.other) == (finding.kind, finding.other)]
+                again = [f for f in read(raw, others) if (f.kind, f.other) == (finding.kind, finding.other)]
                 if again:
                     finding = again[0]
                 else:
@@ -113,10 +123,10 @@ class Run:
         return finding
 
     def all(self, raws, most=20):
-        """Reads cases until `most` findings; returns how many were read."""
+        """Reads (reader of a case, case) until `most` findings; returns how many were read."""
         done = 0
-        for raw in raws:
-            found = self.one(raw)
+        for read, raw in raws:
+            found = read(raw)
             done += 1
             if found and not self.alive():
                 raise AssertionError(f"a reader ended: {found[0]}")
@@ -135,16 +145,19 @@ class Run:
             lines.append(f"  {other.name:8} {told}")
         return "\n".join(lines)
 
+    def generated(self, seed, count=None, seconds=None):
+        """Made requests, and with every fourth an answer."""
+        end = time.monotonic() + seconds if seconds else None
+        number = 0
+        while (end is None or time.monotonic() < end) and (count is None or number < count):
+            yield self.one, cases.make(seed, number)
+            if number % 4 == 0:
+                yield self.answer, answers.make(seed, number)
+            number += 1
+
 
 NAMES = {"we": "only we refuse", "they": "only it refuses"}
-
-
-def generated(seed, count=None, seconds=None):
-    end = time.monotonic() + seconds if seconds else None
-    number = 0
-    while (end is None or time.monotonic() < end) and (count is None or number < count):
-        yield cases.make(seed, number)
-        number += 1
+ANSWERS = ("answer", "whole", "poison")
 
 
 def session(seed, count=None, seconds=None, minimise=True, out=print):
@@ -153,8 +166,8 @@ def session(seed, count=None, seconds=None, minimise=True, out=print):
     try:
         run = Run(directory)
         try:
-            kept = run.all(cases.kept())
-            made = run.all(generated(seed, count, seconds))
+            kept = run.all((run.one, raw) for raw in cases.kept())
+            made = run.all(run.generated(seed, count, seconds))
             findings = [run.smaller(f) if minimise else f for f in run.findings]
         finally:
             run.stop()
