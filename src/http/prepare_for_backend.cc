@@ -54,8 +54,10 @@ class Pass {
     switch (f.id) {
       case Name::other: {
         const Protection p = protection_of(f.name);
-        f.removed = p == Protection::folded || p == Protection::client_certificate ||
-                    (p == Protection::exact && !trusted_) || settings_.protects(f.name);
+        // What CGI takes for HTTP_PROXY (CVE-2016-5385) no peer has a use for.
+        const bool exact = p == Protection::exact && (!trusted_ || iequals(f.name, "proxy"));
+        f.removed = p == Protection::folded || p == Protection::client_certificate || exact ||
+                    settings_.protects(f.name);
         break;
       }
       case Name::content_length:

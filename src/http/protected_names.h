@@ -8,7 +8,7 @@ namespace pqedge::http {
 
 enum class Protection : uint8_t {
   none,
-  exact,   // the name itself: a trusted peer may send it
+  exact,   // the name itself: a trusted peer may send it, but for "Proxy"
   folded,  // another spelling (K50): CGI, WSGI and PHP turn '_', '.' and others into one character
   client_certificate  // in any spelling: nobody may send it, it is made of this connection (K15)
 };

@@ -77,9 +77,8 @@ void check_request(const http::Request& r, const http::Identity& identity, bool 
     if (f.id == http::Name::cookie) ++cookies;
     if (f.id == http::Name::via) via = f.value;
     if (f.id == http::Name::te) require(f.value == "trailers");
-    if (!trusted) {
-      require(name != "proxy" && name != "true_client_ip" && name != "x_original_url");
-    }
+    require(name != "proxy");
+    if (!trusted) require(name != "true_client_ip" && name != "x_original_url");
     require(!name.starts_with("x_ssl_client"));
   });
   require(forwarded_for == 1 && ids == 1 && cookies <= 1);

@@ -163,6 +163,7 @@ TEST(ForBackend, ATrustedPeersListsAreAppendedTo) {
                      {"X-Forwarded-Prefix", "/app"},
                      {"X-Real-IP", "9.9.9.9"},
                      {"X_Forwarded_For", "6.6.6.6"},
+                     {"Proxy", "http://6.6.6.6"},
                      {"Forwarded", "for=203.0.113.5;proto=http"},
                      {"X-Request-ID", "abc-123"}},
                     "192.0.2.7:5000", Forwarded::trusting("192.0.2.0/24"));
@@ -176,6 +177,7 @@ TEST(ForBackend, ATrustedPeersListsAreAppendedTo) {
             Lines{"for=203.0.113.5;proto=http, for=192.0.2.7;proto=https;host=\"a.test:8443\""});
   EXPECT_EQ(f.of("X-Request-ID"), Lines{"abc-123"});
   EXPECT_EQ(f.of("X_Forwarded_For"), Lines{});
+  EXPECT_EQ(f.of("Proxy"), Lines{});
 }
 
 TEST(ForBackend, Ipv6NodesAreQuoted) {  // RFC 7239 6
