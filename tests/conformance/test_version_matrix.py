@@ -8,6 +8,7 @@ runs it and writes the table. Every cell says what was seen; a pair that does no
 # ctest: timeout=120
 
 import functools
+import inspect
 import os
 import pathlib
 import sys
@@ -16,7 +17,7 @@ import unittest
 import harness
 import pki
 import websocket_clients as ws
-from version_backends import LINK, origins
+from version_backends import AT_ONCE, LINK, origins
 from version_clients import CLIENTS
 
 VERSIONS = harness.ALL_VERSIONS
@@ -27,7 +28,9 @@ OF_ONE_HOP = {"keep-alive", "proxy-connection", "transfer-encoding", "upgrade", 
 PAGE = harness.SOURCE / "docs" / "results" / "version-matrix.md"
 COLUMNS = {
     "connections": "requests of one client connection, and the connections to the backend that they took",
-    "last": "the same, where the backend says after the first that its connection takes no more "
+    "at once": "requests at the same time, of one connection where the version can, and the connections to "
+               "the backend that they took",
+    "last": "as the first, where the backend says after the first that its connection takes no more "
             "(`Connection: close`, GOAWAY)",
     "broken": "what the client sees where the backend breaks off within a body of unknown length",
     "gone": "what the backend hears of a client that gives up",
@@ -44,15 +47,20 @@ results = {}
 
 
 def every_pair(test):
-    """Runs it for each, with a new connection of the client."""
+    """Runs it for each. Of `client`, a connection, and `origin`, the backend, it gets what it names."""
+    names = inspect.signature(test).parameters
 
     @functools.wraps(test)
     def run(self):
         for inward, outward in PAIRS:
             with self.subTest(client=inward, backend=outward):
-                origin = self.origins[outward]
-                origin.release.clear()
-                test(self, inward, outward, self.client(inward), origin)
+                given = {}
+                if "client" in names:
+                    given["client"] = self.client(inward)
+                if "origin" in names:
+                    given["origin"] = self.origins[outward]
+                self.origins[outward].release.clear()
+                test(self, inward, outward, **given)
 
     return run
 
@@ -70,10 +78,16 @@ class Matrix(harness.TestCase):
             toml += harness.route(name, name=name, path_prefix=f"/{n}")
             toml += harness.route(name, name=f"connect-{name}", connect=[f"{name}.test:7"])
         self.proxy = self.edge(toml)
+        self.clients = {}
 
     def client(self, version):
+        """With HTTP/2 and 3 one for the whole test: no request may spoil it for the next."""
+        if version in self.clients:
+            return self.clients[version]
         made = CLIENTS[version](self.proxy)
         self.addCleanup(made.close)
+        if version != "1.1":
+            self.clients[version] = made
         return made
 
     @staticmethod
@@ -91,6 +105,17 @@ class Connections(Matrix):
         used = {s.connection for s in origin.seen[-3:]}
         self.assertEqual(len(used), 1)
         self.note("connections", inward, outward, f"3 on {len(used)}")
+
+    @every_pair
+    def test_several_at_once(self, inward, outward, origin):
+        """RFC 9113 5.1.2, RFC 9114 6.1."""
+        clients = [self.client(inward) for _ in range(AT_ONCE)]
+        answers = [c.begin("GET", f"/{outward}/meet") for c in clients]
+        for client, answer in zip(clients, answers):
+            self.assertEqual(client.wait(answer).status, 200)
+        used = {s.connection for s in origin.seen[-AT_ONCE:]}
+        self.assertEqual(len(used), AT_ONCE if outward == "1.1" else 1)
+        self.note("at once", inward, outward, f"{len(answers)} on {len(used)}")
 
     @every_pair
     def test_fields_of_one_connection_stay_there(self, inward, outward, client, origin):
@@ -162,7 +187,7 @@ class Messages(Matrix):
         self.assertTrue(answer.complete)
 
     @every_pair
-    def test_several_of_them_in_their_order(self, inward, outward, client, _origin):
+    def test_several_of_them_in_their_order(self, inward, outward, client):
         """RFC 9110 15.2: one that is unknown too."""
         answer = client.get(f"/{outward}/several")
         self.assertEqual([(s, f["x-n"]) for s, f in answer.informational],
@@ -184,7 +209,7 @@ class Messages(Matrix):
         self.note("100", inward, outward, "pqedge")
 
     @every_pair
-    def test_a_switch_that_nobody_asked_for(self, inward, outward, client, _origin):
+    def test_a_switch_that_nobody_asked_for(self, inward, outward, client):
         """RFC 9110 15.2.2, RFC 9113 8.6, RFC 9114 4.5."""
         answer = client.get(f"/{outward}/switch")
         self.assertEqual((answer.status, answer.complete, answer.informational), (502, True, []))
@@ -232,7 +257,7 @@ class Messages(Matrix):
 
 class Tunnels(Matrix):
     @every_pair
-    def test_websocket(self, inward, outward, _client, origin):
+    def test_websocket(self, inward, outward, origin):
         """RFC 6455 4, RFC 8441 5, RFC 9220 3."""
         client = ws.connect(self.proxy, inward, f"/{outward}/ws")
         self.addCleanup(client.close)
@@ -278,7 +303,7 @@ class Tunnels(Matrix):
         return stream.status, stream.send, drain_stream
 
     @every_pair
-    def test_connect(self, inward, outward, _client, _origin):
+    def test_connect(self, inward, outward):
         """RFC 9110 9.3.6, RFC 9113 8.5, RFC 9114 4.4."""
         target = f"h{outward.replace('.', '')}.test:7"
         status, send, drain = self.connect(inward, target)
@@ -290,7 +315,7 @@ class Tunnels(Matrix):
                   f"{status}, {'TCP' if outward == '1.1' else 'TLS over TCP'}")
 
     @every_pair
-    def test_a_connect_whose_backend_breaks(self, inward, outward, _client, _origin):
+    def test_a_connect_whose_backend_breaks(self, inward, outward):
         """RFC 9113 8.5, RFC 9114 4.4."""
         status, send, drain = self.connect(inward, f"h{outward.replace('.', '')}.test:7")
         self.assertEqual(status, 200)
@@ -306,7 +331,7 @@ def page():
              "What was seen with each version of HTTP toward clients and each toward backends. Made by",
              "`python3 tests/conformance/test_version_matrix.py --write FILE`; `make test` runs the same",
              "and compares it with this page."]
-    groups = [("Connections", ("connections", "last", "broken", "gone")),
+    groups = [("Connections", ("connections", "at once", "last", "broken", "gone")),
               ("Informational answers", ("1xx", "100", "101")),
               ("Bodies, trailers and tunnels", ("bodies", "trailers", "WebSocket", "CONNECT", "cut"))]
     for title, columns in groups:

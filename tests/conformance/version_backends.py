@@ -15,6 +15,7 @@ from h2_backend import H2Backend
 from websockets.frames import Opcode
 from websockets.server import ServerProtocol
 
+AT_ONCE = 4
 LINK = "</style.css>; rel=preload; as=style"
 CHALLENGE = 'Basic realm="a, b",  Digest realm="c", nonce="d\\"e"'
 
@@ -48,6 +49,8 @@ class Origin:
         self.seen = []
         self.gone = []  # paths whose client left before the answer
         self.release = threading.Event()
+        self.meeting = []  # replies that wait for each other
+        self.lock = threading.Lock()
 
     def play(self, seen, reply):
         self.seen.append(seen)
@@ -66,6 +69,16 @@ class Origin:
         reply.begin(200, [("content-length", str(len(seen.body)))], end=not seen.body)
         if seen.body:
             reply.send(seen.body, end=True)
+
+    def _meet(self, _, reply):
+        """Nobody is answered before AT_ONCE requests are here."""
+        with self.lock:
+            self.meeting.append(reply)
+            reply.deferred = True
+            if len(self.meeting) == AT_ONCE:
+                for one in self.meeting:
+                    one.begin(200, end=True)
+                self.meeting = []
 
     def _fields(self, _, reply):
         reply.begin(200, [*reply.hop_by_hop(), ("x-stays", "yes")], end=True)
@@ -126,6 +139,8 @@ class Http1Reply:
         self.chunked = False
         self.finished = False
         self.closing = False
+        self.deferred = False
+        self.answered = threading.Event()
 
     @staticmethod
     def hop_by_hop():
@@ -149,6 +164,7 @@ class Http1Reply:
             fields.append(("transfer-encoding", "chunked"))
         self.finished = end
         self._head(status, fields)
+        self.answered.set()
 
     def send(self, data, end=False, trailers=None):
         if data:
@@ -195,6 +211,8 @@ def _serve_http1(origin, sock, number, first):
             return
         reply = Http1Reply(sock)
         origin.play(seen, reply)
+        if reply.deferred:
+            reply.answered.wait(harness.WAIT)
         if not reply.finished:
             left = b""
             with contextlib.suppress(OSError):
