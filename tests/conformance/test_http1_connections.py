@@ -179,10 +179,10 @@ class Connections(http1_wire.Case):
                 self.assertEqual(client.rest(), b"")  # an end without close_notify raises here
             self.origin.take()
         with self.rule(rule, "a request that was cut off is not whole"), self.tls() as client:
-            client.send(post(b"Content-Length: 10\r\n", b"hello"))
-            client.sock.unwrap = None
-            client.sock.close()
-            self.assertEqual(len(self.origin.wait_cut()), 1)
+            client.send(post(b"Content-Length: 10\r\n", b"hello", b"/cut"))
+            self.origin.wait_heard()
+            client.sock.close()  # without a close_notify
+            self.origin.wait_cut(b"POST /cut ")
             self.assertEqual(self.lines(), [])
 
     def tls(self):

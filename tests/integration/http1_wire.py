@@ -31,8 +31,9 @@ class Broken(Exception):
 class Stream:
     """Bytes of a socket, and all that were taken from it since the last mark."""
 
-    def __init__(self, sock):
+    def __init__(self, sock, heard=None):
         self.sock = sock
+        self.heard = heard  # is called when bytes came
         self.buffer = b""
         self.reset = False
         self.marked = b""
@@ -46,6 +47,8 @@ class Stream:
         if not more:
             raise EOFError
         self.buffer += more
+        if self.heard:
+            self.heard()
         if len(self.buffer) > LONGEST:
             raise Broken("more bytes than any test sends")
 
@@ -273,6 +276,7 @@ class Origin(harness.Backend):
     def __init__(self, strict=True):
         self.strict = strict
         self.seen, self.cut, self.broken = [], [], []
+        self.heard = 0  # reads that brought something, since take()
         self.reply = OK
         self._changed = threading.Condition()
         super().__init__(self._serve)
@@ -282,8 +286,13 @@ class Origin(harness.Backend):
             where.append(what)
             self._changed.notify_all()
 
+    def _hear(self):
+        with self._changed:
+            self.heard += 1
+            self._changed.notify_all()
+
     def _serve(self, sock, number):
-        stream = Stream(sock)
+        stream = Stream(sock, self._hear)
         while True:
             try:
                 request = read_request(stream, self.strict)
@@ -307,15 +316,28 @@ class Origin(harness.Backend):
         """What was seen since the last call."""
         with self._changed:
             seen, self.seen = self.seen, []
+            self.heard = 0
             return seen
 
-    def wait_cut(self, count=1):
-        """The requests that ended before they were whole, `count` of them at least."""
+    def wait_heard(self):
+        """Until something came since take()."""
         with self._changed:
-            if not self._changed.wait_for(lambda: len(self.cut) >= count, harness.WAIT):
+            if not self._changed.wait_for(lambda: self.heard > 0, harness.WAIT):
+                raise AssertionError("nothing came")
+
+    def wait_cut(self, mark):
+        """The one request with `mark` in it that ended before it was whole."""
+        def found():
+            return [c for c in self.cut if mark in c]
+
+        with self._changed:
+            if not self._changed.wait_for(found, harness.WAIT):
                 raise AssertionError("no request was given up")
-            cut, self.cut = self.cut, []
-            return cut
+            cut = found()
+            self.cut = [c for c in self.cut if mark not in c]
+        if len(cut) != 1:
+            raise AssertionError(f"sent more than once: {cut}")
+        return cut[0]
 
 
 class Case(harness.TestCase):
