@@ -35,7 +35,7 @@ SECTION = re.compile(NUMBER)
 GTEST = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
 LITERAL = re.compile(r'(?<!")"(?!")([^"\n]*RFC \d+ [^"\n]*)"(?!")')
 # In test_http1_*.py: test_6_1_... is of RFC 9112 6.1, test_9110_7_8_... of RFC 9110 7.8.
-BY_NAME = re.compile(r"^ +def test_(9110_)?((?:\d+_)+)(\w+)\(", re.MULTILINE)
+BY_NAME = re.compile(r"^ +def test_(9110_)?((?:\d{1,2}_)+)(\w+)\(", re.MULTILINE)
 # Tests of the programs that are no proxy.
 OTHERS = re.compile(r"^(measure|measure_fake|probe|browser|test_pq|test_probe)")
 TOWARD = ("clients", "backends", "both")
@@ -100,7 +100,8 @@ def mentions(text):
     text = re.sub(r"\n[ \t]*(?://|#)?[ \t]*", " ", text)
     for match in MENTION.finditer(text):
         for section in SECTION.findall(match.group(2).replace("and", " ")):
-            yield match.group(1), section
+            if not section.isdigit() or int(section) < 100:  # "RFC 9113, 7541" are two of them
+                yield match.group(1), section
 
 
 class Demand:
