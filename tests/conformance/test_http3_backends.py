@@ -35,7 +35,8 @@ class Backends(harness.TestCase):
     def ask(self, edge, path, method="POST"):
         """The status of a POST, which is not tried again; None where the answer breaks off."""
         if self.client is None:
-            context = ssl.create_default_context(cafile=str(edge.certificate.chain))
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             self.client = http.client.HTTPSConnection("localhost", edge.port, timeout=harness.WAIT,
                                                       context=context)
             self.client._create_connection = lambda address, *a, **k: \
@@ -53,7 +54,9 @@ class Backends(harness.TestCase):
     client = None
 
     def test_answers_streams_and_frames(self):
-        paths = {f"/act/{n}": act for n, act in enumerate(backend_cases.ACTS)}
+        wanted = os.environ.get("PQEDGE_CASES", "")
+        paths = {f"/act/{n}": act for n, act in enumerate(backend_cases.ACTS) if wanted in str(act)}
+        passed = collections.Counter()
         origin = self.backend(acts={path: act.run for path, act in paths.items()})
         edge = self.edge(self.pool(origin) + harness.route())
         for path, act in paths.items():
@@ -65,9 +68,8 @@ class Backends(harness.TestCase):
                 self.check(act, *origin.acted[path])
                 self.assertEqual(self.ask(edge, "/fine"), 200)
                 self.assertTrue(edge.alive(), edge.log()[-4000:])
-        for rfc, count in sorted(collections.Counter(
-                act.section.rsplit(" ", 1)[0] for act in paths.values()).items()):
-            print(f"{rfc}: {count} cases", flush=True)
+                passed[act.section] += 1
+        t.show(passed, (act.section for act in paths.values()))
 
     def check(self, act, peer, number):
         if act.closes:

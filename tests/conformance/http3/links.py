@@ -25,6 +25,7 @@ from http3.client import Client
 from relay import Relay
 
 PQCOST = os.environ.get("PQCOST_BIN", "build/pqcost")
+HERE = pathlib.Path(__file__).resolve()
 BACKEND = 8080
 
 
@@ -37,6 +38,21 @@ def blob(size):
     return random.Random(size).randbytes(size)
 
 
+# A browser's transfers: down, up, and whether the server has what we have.
+PAGE = b"""<!doctype html><title>page</title><p id=result>not yet</p><script>
+addEventListener('load', async () => {
+  const say = text => document.getElementById('result').textContent = text;
+  try {
+    const bytes = await (await fetch('/down/1000000')).arrayBuffer();
+    const seen = await (await fetch('/up', {method: 'PUT', body: bytes})).text();
+    const own = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+    const text = Array.from(own, b => b.toString(16).padStart(2, '0')).join('');
+    const hops = performance.getEntriesByType('resource').map(e => e.nextHopProtocol);
+    say((seen === text ? 'same ' : 'other ') + bytes.byteLength + ' bytes over ' + hops.join(' '));
+  } catch (e) { say('failed: ' + e); }
+});
+</script>"""
+
 # ---- in the server's namespace ------------------------------------------------------------------
 
 
@@ -46,6 +62,10 @@ def serve(configuration):
         while (request := reader.read()) is not None:
             head, body = request
             path = head.split(b" ")[1]
+            if path == b"/page":
+                sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n"
+                             % len(PAGE) + PAGE)
+                continue
             text = hashlib.sha256(body).hexdigest().encode() if head.startswith(b"PUT ") else \
                 blob(int(path.rpartition(b"/")[2]))
             sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
@@ -169,21 +189,26 @@ def scenario(link, size, server, *command):
                        443, "--", *command, timeout=2 * patience(size))
 
 
-def over(test, link, size, rebind=False):
-    """All four transfers over that link: what became of each, by name."""
+def run(test, link, size, command):
+    """What command(directory, certificate) prints in the client's namespace of that link."""
     directory = pathlib.Path(tempfile.mkdtemp(dir=test.directory))
     certificate = harness.Certificate(directory)
     toml = directory / "edge.toml"
     toml.write_text(configuration(directory, certificate))
-    here = pathlib.Path(__file__).resolve()
     log = directory / "edge.log"
-    done = scenario(link, size, f"exec {sys.executable} {here} serve {toml} >{log} 2>&1", sys.executable, here,
-                    "transfer", certificate.chain, str(size), *(["rebind"] if rebind else []))
+    done = scenario(link, size, f"exec {sys.executable} {HERE} serve {toml} >{log} 2>&1",
+                    *command(directory, certificate))
     text = log.read_text(errors="replace") if log.exists() else ""
     test.assertEqual(done.returncode, 0, done.stderr.decode() + text[-3000:])
     for wrong in ("ERROR: AddressSanitizer", "runtime error:", "ThreadSanitizer"):
         test.assertNotIn(wrong, text)
-    return json.loads(done.stdout)
+    return done.stdout.decode()
+
+
+def over(test, link, size, rebind=False):
+    """All four transfers over that link: what became of each, by name."""
+    return json.loads(run(test, link, size, lambda _, certificate: (
+        sys.executable, HERE, "transfer", certificate.chain, str(size), *(["rebind"] if rebind else []))))
 
 
 def why_not():
