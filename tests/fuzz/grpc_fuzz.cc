@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/bytes.h"
+#include "base/text.h"
 #include "http/grpc.h"
 #include "http/grpc_web.h"
 
