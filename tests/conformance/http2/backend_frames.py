@@ -190,6 +190,9 @@ bad("RFC 9113 6.9", "WINDOW_UPDATE of a wrong size", frame(WINDOW_UPDATE, 0, 0, 
 bad("RFC 9113 6.9.1", "a connection's window beyond 2^31 - 1", window_update(0, MAX_WINDOW) * 2, FLOW_CONTROL_ERROR)
 backend("RFC 9113 6.9.1", "a stream's window beyond 2^31 - 1", lambda s: window_update(s.stream, MAX_WINDOW) * 2,
         lambda s: s.expect_stream_error(s.stream, FLOW_CONTROL_ERROR), client=502)
+bad("RFC 9113 6.9.2", "a change that takes a stream's window beyond 2^31 - 1",
+    lambda s: window_update(s.stream, MAX_WINDOW - DEFAULT_WINDOW)
+    + settings((INITIAL_WINDOW_SIZE, DEFAULT_WINDOW + 1)), FLOW_CONTROL_ERROR)
 
 
 def send_beyond_window(s):
