@@ -1,6 +1,7 @@
 #include "edge/udp_passthrough.h"
 
 #include "edge/worker.h"
+#include "wire/quic/path.h"
 
 namespace pqedge::edge {
 namespace {
