@@ -296,6 +296,7 @@ class Answers(http1_wire.Case):
                     sockets[0].sendall(stray)
                 else:
                     sockets[0].shutdown(socket.SHUT_WR)
+                http1_wire.delivered(sockets[0])
                 client.send(GET.replace(b"/", b"/next", 1))
                 answer = client.answer()
                 self.assertEqual((answer.status, answer.body, answer.values(b"X-Poison")), (200, b"", []))

@@ -469,11 +469,12 @@ class Requests(http1_wire.Case):
                           "the last chunk without its end": chunked(b"5\r\nhello\r\n0\r\n"),
                           "trailers without their end": chunked(b"5\r\nhello\r\n0\r\nX: 1\r\n")}.items():
             with self.rule(rule, name), self.client() as client:
+                self.origin.take()
                 client.send(raw.replace(b"/", b"/cut", 1))
                 self.origin.wait_heard()
                 client.end()
                 client.rest()
-                self.assertNotIn(b"0\r\n\r\n", self.origin.wait_cut(b"POST /cut "))
+                self.assertFalse(self.origin.wait_cut(b"POST /cut ").endswith(b"\r\n0\r\n\r\n"))
                 self.assertEqual(self.origin.take(), [])
         for name, raw in {"nothing": b"", "a part of the request line": b"GET / HT",
                           "a part of a field": b"GET / HTTP/1.1\r\nHost: a",

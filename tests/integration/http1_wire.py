@@ -5,8 +5,11 @@ take it for something else raises Broken: a test that uses these two holds the r
 sends too, whatever else it looks at.
 """
 
+import fcntl
 import re
 import socket
+import struct
+import termios
 import threading
 
 import harness
@@ -223,6 +226,17 @@ def read_answer(stream, method="GET"):
         answer.complete = False
         answer.body += stream.take(len(stream.buffer))
     return answer
+
+
+def delivered(sock):
+    """Waits until all that was sent, the end included, is in the other side's socket."""
+    def acknowledged():
+        try:
+            return struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, b"\0" * 4))[0] == 0
+        except (OSError, ValueError):
+            return True  # the other side has closed the connection since
+
+    harness.wait_for(acknowledged, "what was sent to arrive")
 
 
 def read_final(stream, method="GET"):
