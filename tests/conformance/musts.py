@@ -205,6 +205,8 @@ def page(tables, tests):
         "name the section. All of them run in `make test`, but for files named `test_long_*`, which",
         "`make test-long` runs.",
         "",
+        "What passes in each pair of versions is in [a table of its own](results/version-matrix.md).",
+        "",
         "Made by `python3 tests/conformance/musts.py --write` from `tests/conformance/musts/`, which says how to",
         "add to it; a test sees that the page is up to date and that every test exists.",
         "",

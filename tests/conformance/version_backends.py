@@ -224,6 +224,14 @@ def _serve_http1(origin, sock, number, first):
             return
 
 
+def _end(sock):
+    """Of what we send. TLS has one of its own (RFC 8446 6.1), and Python waits for the other side's."""
+    if isinstance(sock, ssl.SSLSocket):
+        sock.unwrap()
+    else:
+        sock.shutdown(socket.SHUT_WR)
+
+
 def _serve_websocket(sock, head):
     """Each message comes back."""
     protocol = ServerProtocol()
@@ -234,6 +242,7 @@ def _serve_websocket(sock, head):
             if data:
                 sock.sendall(data)
         if protocol.close_expected():
+            _end(sock)
             return
         data = sock.recv(65536)
         if not data:
@@ -254,10 +263,9 @@ def _serve_bytes(sock, data):
             return
         sock.sendall(data.upper())
         if b"bye" in data:
+            _end(sock)
             if isinstance(sock, ssl.SSLSocket):
-                sock.unwrap()  # TLS has an end of its own (RFC 8446 6.1)
                 return
-            sock.shutdown(socket.SHUT_WR)
         data = sock.recv(65536)
 
 

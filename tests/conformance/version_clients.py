@@ -110,8 +110,8 @@ class Http1(Client):
     def _read(self):
         try:
             data = self.sock.recv(65536)
-        except (ConnectionError, ssl.SSLError) as error:
-            self.answer.broken = str(error)
+        except ConnectionResetError:
+            self.answer.broken = "the connection was reset"
             return
         self.buffer += data
         self.ended = not data

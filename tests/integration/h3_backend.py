@@ -148,6 +148,7 @@ class H3Backend:
             asyncio.run_coroutine_threadsafe(close(), self.loop).result(harness.WAIT)
             self.loop.call_soon_threadsafe(self.loop.stop)
             self._thread.join(harness.WAIT)
+            self.loop.close()
 
 
 def echo(request):
