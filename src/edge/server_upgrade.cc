@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <format>
 
+#include "base/give_back.h"
 #include "base/text.h"
 #include "edge/run_on.h"
 #include "edge/server.h"
@@ -161,8 +162,10 @@ void Server::retire(std::shared_ptr<const Snapshot> snapshot) {
   retire_timer_.arm(loop_, kRetiredLook);
 }
 
+// The allocator would keep what a large configuration took, and what reading its successor took.
 void Server::free_retired() {
-  std::erase_if(retired_, [](const auto& s) { return s.use_count() == 1; });
+  const auto freed = std::erase_if(retired_, [](const auto& s) { return s.use_count() == 1; });
+  if (freed != 0) give_back_memory();
   if (!retired_.empty()) retire_timer_.arm(loop_, kRetiredLook);
 }
 
