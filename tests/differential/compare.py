@@ -9,6 +9,7 @@ cut       a request that pqedge gave up is taken for whole
 alone     pqedge takes what each other reader refuses
 hangs     pqedge neither answered nor ended
 broken    what pqedge passed on breaks a rule, whoever reads it
+unsteady  pqedge did not read the same bytes in the same way twice
 
 That one refuses what another takes is counted and is none: nothing comes of it.
 """
@@ -72,8 +73,11 @@ def part(ours, theirs, raw):
     return None
 
 
-def behind(passed, reading, raw):
-    """Whether what pqedge passed on (`passed`: its requests) is read as just that.
+END = b"GET /end HTTP/1.1\r\nHost: end.test\r\nConnection: close\r\n\r\n"
+
+
+def behind(passed, reading):
+    """Whether what pqedge passed on (`passed`: its requests) and END behind it are read as just that.
 
     None, "refused" (which a server may), or "behind".
     """
@@ -88,4 +92,19 @@ def behind(passed, reading, raw):
                     request.values(b"host")[0].decode("latin-1"), request.body.decode("latin-1"))
             if seen != tuple(item.seen[k] for k in ("method", "target", "host", "body")):
                 return "behind"
-    return "behind" if len(reading.items) > len(passed) else None
+    last = reading.items[len(passed):]
+    return None if [i.seen and i.seen["target"] for i in last] == ["/end"] else "behind"
+
+
+# What another reader does with its own connections, and not with ours: (who, kinds, bytes, why).
+KNOWN = (
+    ("node", ("waits",), re.compile(rb"(?i)upgrade:"),
+     "behind the body of a request that asks for an upgrade, Node drops what it had read already"),
+    ("nginx", ("answer", "whole", "poison"), re.compile(rb"HTTP/1\.[0-9]+ +1[0-9][0-9]"),
+     "nginx 1.26 knows no informational answers: the one behind goes out without a length"),
+)
+
+
+def known(finding):
+    return any(finding.other == who and finding.kind in kinds and pattern.search(finding.raw)
+               for who, kinds, pattern, _ in KNOWN)

@@ -1,7 +1,7 @@
 """Who reads requests: pqedge, nginx and HAProxy before a server that tells what came, Node, llhttp.
 
 Each takes the bytes of one connection and says what they are: a Reading. The socket readers get all
-bytes, then the end of the sending side, and are read until they close.
+bytes, mostly then the end of the sending side, and are read until they close.
 """
 
 import base64
@@ -62,6 +62,17 @@ def tell(sock, request):
     return True
 
 
+def parse_head(raw):
+    """(status, fields), and (None, {}) for what is no answer's head: not every proxy makes its own."""
+    try:
+        status, fields = harness.parse_head(raw)
+        if "content-length" in fields:
+            int(fields["content-length"][0])
+        return status, fields
+    except (ValueError, IndexError):
+        return None, {}
+
+
 def _skip_body(status, fields, rest):
     """What follows the body of an answer. Which method it answers is not known: an answer that begins
     where the body should is the next one."""
@@ -87,7 +98,9 @@ def parse_answers(data):
         head, end, rest = data.partition(b"\r\n\r\n")
         if not end or not head.startswith(b"HTTP/1."):
             break
-        status, fields = harness.parse_head(head + end)
+        status, fields = parse_head(head + end)
+        if status is None:
+            break
         data = _skip_body(status, fields, rest)
         if status < 200:
             continue
@@ -109,12 +122,14 @@ class SocketReader:
     def __init__(self, name, port, process=None, origin=None):
         self.name, self.port, self.process, self.origin = name, port, process, origin
 
-    def read(self, raw):
+    def read(self, raw, end=True):
+        """`end` False: the bytes end with a request that closes, and the sending side stays open."""
         data = b""
         with socket.create_connection(("127.0.0.1", self.port), timeout=LIMIT) as sock:
             try:
                 sock.sendall(raw)
-                sock.shutdown(socket.SHUT_WR)
+                if end:
+                    sock.shutdown(socket.SHUT_WR)
             except OSError:
                 pass  # refused before all of it was sent
             try:
@@ -164,8 +179,8 @@ defaults
   mode http
   retries 0
   timeout connect 5s
-  timeout client 20s
-  timeout server 20s
+  timeout client 5s
+  timeout server 2s
 frontend in
   bind 127.0.0.1:{port}
   default_backend out
@@ -276,14 +291,14 @@ class Llhttp:
         self.items.append(Item("took", 200, _seen(method, self.now["url"], host, self.now["body"])))
         return 0
 
-    def read(self, raw):
+    def read(self, raw, end=True):
         self.items = []
         self.lib.llhttp_init(self.parser, self.REQUEST, ctypes.byref(self.settings))
         data = ctypes.create_string_buffer(raw, len(raw))
         begin = ctypes.addressof(data)
-        at, end = begin, begin + len(raw)
+        at, stop = begin, begin + len(raw)
         while True:
-            error = self.lib.llhttp_execute(self.parser, at, end - at)
+            error = self.lib.llhttp_execute(self.parser, at, stop - at)
             if error != self.UPGRADE:
                 break
             if self.lib.llhttp_get_method(self.parser) == self.CONNECT:
