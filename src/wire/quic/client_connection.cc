@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "crypto/backend_handshake.h"
+#include "wire/quic/memory.h"
 #include "wire/quic/path.h"
 #include "wire/quic/tls_session.h"
 
@@ -15,7 +16,7 @@ namespace pqedge::quic {
 namespace {
 
 constexpr int kReceiveBuffer = 2 * 1024 * 1024;
-constexpr int kBatches = 4;               // read in a turn before others have theirs
+constexpr int kBatches = 4;  // read in a turn before others have theirs
 // That the server's machine refuses a datagram may be old news, or forged: it counts when it is
 // said again and again and nothing else comes.
 constexpr uint8_t kRefusals = 3;
@@ -61,9 +62,7 @@ struct ClientCallbacks {
       c.delete_crypto_cipher_ctx = ngtcp2_crypto_delete_crypto_cipher_ctx_cb;
       c.get_path_challenge_data2 = ngtcp2_crypto_get_path_challenge_data2_cb;
       c.version_negotiation = ngtcp2_crypto_version_negotiation_cb;
-      c.rand = [](uint8_t* dest, size_t size, const ngtcp2_rand_ctx*) {
-        random_bytes(dest, size);
-      };
+      c.rand = [](uint8_t* dest, size_t size, const ngtcp2_rand_ctx*) { random_bytes(dest, size); };
       c.get_new_connection_id2 = [](ngtcp2_conn*, ngtcp2_cid* id,
                                     ngtcp2_stateless_reset_token* token, size_t length, void*) {
         *id = random_id(length);
@@ -119,10 +118,7 @@ Result<void> ClientConnection::open_tls() {
   if (ssl_ == nullptr) return fail("TLS: {}", crypto::take_openssl_error());
   SSL* ssl = ssl_.get();
   SSL_set_connect_state(ssl);
-  if (ngtcp2_crypto_ossl_ctx_new(&crypto_, ssl) != 0) {
-    crypto_ = nullptr;
-    return fail("QUIC: out of memory");
-  }
+  memory::insist([&] { return ngtcp2_crypto_ossl_ctx_new(&crypto_, ssl) == 0; });
   reference_ = {.get_conn = &ClientCallbacks::connection, .user_data = this};
   SSL_set_app_data(ssl, &reference_);
   if (ngtcp2_crypto_ossl_configure_client_session(ssl) != 0 ||
@@ -137,6 +133,7 @@ Result<void> ClientConnection::open_connection() {
   ngtcp2_settings settings;
   ngtcp2_settings_default(&settings);
   settings.initial_ts = loop_.now();
+  fill_path_probes(settings);
 
   ngtcp2_transport_params parameters;
   ngtcp2_transport_params_default(&parameters);
@@ -154,7 +151,7 @@ Result<void> ClientConnection::open_connection() {
   const ngtcp2_path path = path_of(socket_->local(), options_.tls.address);
   const int error = ngtcp2_conn_client_new(&conn_, &server_id, &own_id, &path, NGTCP2_PROTO_VER_V1,
                                            &ClientCallbacks::table(), &settings, &parameters,
-                                           nullptr, static_cast<Streams*>(this));
+                                           library_memory(), static_cast<Streams*>(this));
   if (error != 0) {
     conn_ = nullptr;
     return fail("QUIC: {}", ngtcp2_strerror(error));
@@ -272,7 +269,8 @@ uint64_t ClientConnection::packets_received() const {
 bool ClientConnection::quiet() const {
   if (closing()) return false;
   uint8_t byte;
-  return recv(socket_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  return recv(socket_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+         (errno == EAGAIN || errno == EINTR);
 }
 
 void ClientConnection::close(uint64_t code, std::string_view reason, bool written_out) {

@@ -13,6 +13,7 @@
 #include "wire/quic/callbacks.h"
 #include "wire/quic/counters.h"
 #include "wire/quic/endpoint.h"
+#include "wire/quic/memory.h"
 #include "wire/quic/path.h"
 
 namespace pqedge::quic {
@@ -65,7 +66,8 @@ Result<void> Connection::start(const Initial& initial) {
   facts_.accepted_at = loop().now();
   session_.facts = &facts_;
   session_.alpn = &endpoint_.options_.alpn;
-  if (auto started = tls_.start(loop(), contexts_, session_, &conn_, *this); !started) return started;
+  if (auto started = tls_.start(loop(), contexts_, session_, &conn_, *this); !started)
+    return started;
 
   const ConnectionId id = endpoint_.options_.keys->make_id(endpoint_.options_.self, kServerId);
   ngtcp2_cid own;
@@ -76,10 +78,9 @@ Result<void> Connection::start(const Initial& initial) {
   ngtcp2_transport_params parameters;
   fill_parameters(initial, id, parameters);
   ngtcp2_path path = path_of(initial.datagram.local, initial.datagram.peer);
-  const int status =
-      ngtcp2_conn_server_new(&conn_, &initial.header.scid, &own, &path, initial.header.version,
-                             &Callbacks::table(), &settings, &parameters, nullptr,
-                             static_cast<Streams*>(this));
+  const int status = ngtcp2_conn_server_new(
+      &conn_, &initial.header.scid, &own, &path, initial.header.version, &Callbacks::table(),
+      &settings, &parameters, library_memory(), static_cast<Streams*>(this));
   if (status != 0) return fail("cannot make a QUIC connection: {}", ngtcp2_strerror(status));
   ngtcp2_conn_set_tls_native_handle(conn_, tls_.native_handle());
   digest_parameters();
@@ -95,6 +96,7 @@ void Connection::fill_settings(const Initial& initial, ngtcp2_settings& settings
   const Settings& ours = endpoint_.options_.settings;
   ngtcp2_settings_default(&settings);
   settings.initial_ts = loop().now();
+  fill_path_probes(settings);
   settings.cc_algo = congestion_control(ours.congestion_control);
   settings.handshake_timeout = ours.handshake_timeout;
   settings.max_stream_window = ours.stream_window_max;
@@ -196,8 +198,7 @@ void Connection::read_failed(int error) {
       if (state_ == State::handshake) note_client_close();
       request_end(Ending::drain, {});
       return;
-    case NGTCP2_ERR_CLOSING:
-      return;
+    case NGTCP2_ERR_CLOSING: return;
     case NGTCP2_ERR_RETRY:  // it has data, but not those at offset 0, and no token
       lacks_start_ = true;
       [[fallthrough]];
@@ -245,8 +246,8 @@ void Connection::after_receive() {
   if (state_ >= State::closing) return;
   constexpr uint8_t kAckAtOnce = 8;
   constexpr Nanos kAckWait = kMillisecond;
-  if (state_ == State::established && !closing() && nothing_to_send() &&
-      unanswered_ < kAckAtOnce && !ListNode<DirtyTag>::linked()) {
+  if (state_ == State::established && !closing() && nothing_to_send() && unanswered_ < kAckAtOnce &&
+      !ListNode<DirtyTag>::linked()) {
     const Nanos when = loop().now() + kAckWait;
     if (!timer_.armed() || timer_.deadline() > when) timer_.arm_at(loop(), when);
     return;
