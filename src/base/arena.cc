@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/memory.h"
+
 namespace pqedge {
 
 void* Arena::allocate_slow(size_t size) {
   const size_t block_size = std::max<size_t>(size, 8192 - sizeof(Block));
-  auto* block = static_cast<Block*>(std::malloc(sizeof(Block) + block_size));
-  if (block == nullptr) throw std::bad_alloc();
+  auto* block = static_cast<Block*>(memory::allocate(sizeof(Block) + block_size));
+  if (block == nullptr) throw std::bad_alloc();  // no size at all
   block->next = blocks_;
   block->size = block_size;
   blocks_ = block;

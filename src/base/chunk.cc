@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/memory.h"
+
 namespace pqedge {
 namespace {
 
@@ -36,9 +38,7 @@ Chunk* Chunk::make() {
     c->refs_ = 1;
     return c;
   }
-  void* p = std::malloc(sizeof(Chunk));
-  if (p == nullptr) throw std::bad_alloc();
-  return new (p) Chunk;
+  return new (memory::allocate(sizeof(Chunk))) Chunk;
 }
 
 void Chunk::recycle(Chunk* chunk) {

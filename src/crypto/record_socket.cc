@@ -224,7 +224,8 @@ RecordSocket::Sent RecordSocket::send_gathered() {
     const ssize_t n = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
     if (n < 0) {
       if (errno == EINTR) continue;
-      if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ENOMEM) {
+        starved_ = errno == ENOBUFS || errno == ENOMEM;
         blocked_ = true;
         break;
       }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/chunk.h"
@@ -66,6 +67,8 @@ class RecordSocket {
   uint64_t sealed() const { return sealed_; }  // bytes that OpenSSL has written
   size_t kept() const { return kept_.size(); }
   bool blocked() const { return blocked_; }
+  // The kernel had no memory for the last send: there will be no edge. Once for each such send.
+  bool take_starved() { return std::exchange(starved_, false); }
   void note_writable() { blocked_ = false; }
   int write_error() const { return write_error_; }
   // Half-closes after everything was sent.
@@ -101,6 +104,7 @@ class RecordSocket {
   bool hangup_ = false;
   bool ended_ = false;
   bool blocked_ = false;
+  bool starved_ = false;
 };
 
 }  // namespace pqedge::crypto

@@ -92,11 +92,8 @@ net::IoResult TlsStream::read(MutableBytes into) {
 
 net::IoStatus TlsStream::settle_read(int result) {
   switch (SSL_get_error(ssl_.get(), result)) {
-    case SSL_ERROR_WANT_READ:
-      return end_of_socket();
-    case SSL_ERROR_ZERO_RETURN:
-      input_ = Input::closed;
-      return net::IoStatus::end_of_stream;
+    case SSL_ERROR_WANT_READ: return end_of_socket();
+    case SSL_ERROR_ZERO_RETURN: input_ = Input::closed; return net::IoStatus::end_of_stream;
     default:
       note_read_error();
       fail(Error{"TLS: " + take_openssl_error(), 0});
@@ -159,16 +156,13 @@ void TlsStream::on_events(uint32_t events) {
   socket_.note_readable((events & kHangup) != 0);
   switch (phase_) {
     case Phase::silent:
-    case Phase::handshaking:
-      return advance_handshake();
-    case Phase::early:
-      return advance_early();
+    case Phase::handshaking: return advance_handshake();
+    case Phase::early: return advance_early();
     case Phase::open:
       exhausted_ = false;
       if (events & kError) return on_socket_error();
       return call_readable();
-    case Phase::failed:
-      return;
+    case Phase::failed: return;
   }
 }
 
@@ -190,7 +184,7 @@ void TlsStream::call_readable() {
 void TlsStream::on_turn_end() {
   if (std::exchange(begin_owed_, false) && phase_ == Phase::silent) return advance_handshake();
   send_queued();
-  if (phase_ == Phase::handshaking && !socket_.blocked()) socket_.send_gathered();
+  if (phase_ == Phase::handshaking && !socket_.blocked()) send_gathered();
   const bool readable_owed = std::exchange(readable_owed_, false);
   if (std::exchange(error_owed_, false)) {
     if (handler_ != nullptr) {

@@ -95,7 +95,8 @@ class TlsStream : public net::Stream, public net::EventSource, private Handshake
   void advance_early();
   void confirm();
   virtual void fail_handshake(bool closed);
-  // An error of OpenSSL's while reading, still in its queue; the FIN that came without a close_notify.
+  // An error of OpenSSL's while reading, still in its queue; the FIN that came without a
+  // close_notify.
   virtual void note_read_error() {}
   virtual void note_truncation();
   void answer_plain_http();
@@ -113,6 +114,7 @@ class TlsStream : public net::Stream, public net::EventSource, private Handshake
   bool seal_one();
   bool seal_close();
   void send_queued();
+  RecordSocket::Sent send_gathered();
   void wrote(size_t n);
 
   void on_turn_end();
@@ -153,7 +155,7 @@ class TlsStream : public net::Stream, public net::EventSource, private Handshake
   bool readable_owed_ = false;
   bool error_owed_ = false;
   bool reading_early_ = false;  // SSL_read_early_data() has not said that it is over
-  bool begin_owed_ = false;  // the first bytes are here already
+  bool begin_owed_ = false;     // the first bytes are here already
 };
 
 }  // namespace pqedge::crypto

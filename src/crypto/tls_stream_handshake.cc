@@ -48,7 +48,7 @@ void TlsStream::advance_handshake() {
   if (error == SSL_ERROR_WANT_X509_LOOKUP) return pause_handshake();
   if (error != SSL_ERROR_WANT_READ) return fail_handshake(false);
   if (!early_data_.empty()) return open_early();
-  const bool broken = socket_.send_gathered() == RecordSocket::Sent::broken;
+  const bool broken = send_gathered() == RecordSocket::Sent::broken;
   if (broken || socket_.ended() || socket_.read_error() != 0) fail_handshake(true);
 }
 

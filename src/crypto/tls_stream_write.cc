@@ -2,23 +2,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <system_error>
 
+#include "crypto/scratch_record.h"
 #include "crypto/tls_stream.h"
 
 namespace pqedge::crypto {
-namespace {
-
-constexpr size_t kMaxPlaintext = 1 << 14;  // RFC 8446 5.1
-
-uint8_t* scratch_record() {
-  thread_local const std::unique_ptr<uint8_t[]> scratch(new uint8_t[kMaxPlaintext]);
-  return scratch.get();
-}
-
-}  // namespace
-
 void TlsStream::write(Slice slice) {
   if (phase_ == Phase::failed || slice.empty()) return;
   const size_t n = slice.size;
@@ -115,6 +104,12 @@ bool TlsStream::seal_close() {
   return SSL_shutdown(ssl_.get()) >= 0;
 }
 
+RecordSocket::Sent TlsStream::send_gathered() {
+  const RecordSocket::Sent sent = socket_.send_gathered();
+  if (socket_.take_starved()) [[unlikely]] loop_.tell_writable_soon(*this);
+  return sent;
+}
+
 void TlsStream::send_queued() {
   if (phase_ != Phase::open && phase_ != Phase::early) return;
   bool sealed = true;
@@ -125,7 +120,7 @@ void TlsStream::send_queued() {
       sealed = seal_close();
     }
     if (!sealed) break;
-    const RecordSocket::Sent sent = socket_.send_gathered();
+    const RecordSocket::Sent sent = send_gathered();
     if (sent == RecordSocket::Sent::broken) break;
     burst_ = sent == RecordSocket::Sent::blocked ? kLeastBurst : std::min(2 * burst_, kMostBurst);
     if (queue_.empty()) break;

@@ -84,7 +84,8 @@ void Attempt::on_backend_failed(upstream::Failure why, std::string_view detail) 
   if (limit_ != 0) limit_timer_.disarm();
   using enum upstream::Outcome::Kind;
   switch (why) {
-    case upstream::Failure::no_capacity: break;  // no server had it
+    case upstream::Failure::no_capacity: break;   // no server had it
+    case upstream::Failure::own_shortage: break;  // no fault of the server's
     case upstream::Failure::connect_failed:
     case upstream::Failure::tls_failed: report(connect_failed); break;
     case upstream::Failure::connect_timeout:

@@ -131,7 +131,7 @@ class Exchange final : public ListNode<Exchange>,
   // Trying (try.cc).
   bool gather_body();
   void try_server(Attempt& attempt, bool fresh);
-  bool try_again(Attempt& attempt, Fault fault, uint16_t status);
+  bool try_again(Attempt& attempt, Fault fault, uint16_t status, bool fresh = true);
   bool may_repeat_body() const { return !body_passed_ || kept_whole_; }
   Attempt* other_running(const Attempt& attempt);
   // It asks for a tunnel: there is no body that could be gathered, copied or sent again.

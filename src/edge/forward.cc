@@ -99,10 +99,13 @@ void Exchange::on_attempt_failed(Attempt& attempt, upstream::Failure why, std::s
   }
   if (why != upstream::Failure::no_capacity) {
     choice_.avoid(attempt.lease().server());
-    if (try_again(attempt, Fault::no_connection, 0)) return;
+    // With no descriptor for a new connection one that was kept will do.
+    const bool fresh = why != upstream::Failure::own_shortage;
+    if (try_again(attempt, Fault::no_connection, 0, fresh)) return;
   }
   switch (why) {
-    case upstream::Failure::no_capacity: answer(503, arena_.copy(detail)); return;
+    case upstream::Failure::no_capacity:
+    case upstream::Failure::own_shortage: answer(503, arena_.copy(detail)); return;
     case upstream::Failure::connect_timeout:
       answer(504, "connect to the backend timed out");
       return;

@@ -5,25 +5,23 @@
 
 namespace pqedge::edge {
 
-Result<std::unique_ptr<QuicListener>> QuicListener::create(Worker& worker,
-                                                           std::shared_ptr<const ListenerView> view,
-                                                           net::UdpSocket socket, bool reading) {
+Result<std::unique_ptr<QuicListener>> QuicListener::create(
+    Worker& worker, std::shared_ptr<const ListenerView> view, net::UdpSocket socket, bool reading,
+    const Snapshot& snapshot, std::shared_ptr<crypto::ServerContexts> contexts) {
   std::unique_ptr<QuicListener> l(new QuicListener(worker, std::move(view)));
-  const SnapshotRef snapshot = worker.snapshot();
   http3::Listener::Options options;
   l->fd_ = socket.fd.get();
   options.socket = std::move(socket);
   options.local = l->view_->address;
   options.self = worker.owner();
   options.keys = worker.shared().quic_keys;
-  options.settings = snapshot->shared().settings.quic;
-  options.limits = snapshot->shared().limits;
+  options.settings = snapshot.settings.quic;
+  options.limits = snapshot.limits;
   options.reading = reading;
   auto listener =
-      http3::Listener::create(worker.loop(), std::move(options), snapshot->contexts(), *l);
+      http3::Listener::create(worker.loop(), std::move(options), std::move(contexts), *l);
   if (!listener) return std::unexpected(listener.error());
   l->listener_ = std::move(*listener);
-  l->update_passthrough();
   return l;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "edge/listener_view.h"
+#include "edge/snapshot.h"
 #include "edge/udp_passthrough.h"
 #include "wire/http3/listener.h"
 
@@ -15,8 +16,12 @@ class QuicListener final : private http3::Acceptor {
  public:
   static Result<std::unique_ptr<QuicListener>> create(Worker& worker,
                                                       std::shared_ptr<const ListenerView> view,
-                                                      net::UdpSocket socket, bool reading);
+                                                      net::UdpSocket socket, bool reading,
+                                                      const Snapshot& snapshot,
+                                                      std::shared_ptr<crypto::ServerContexts>);
 
+  // Once the worker has the configuration that it was made for.
+  void begin() { update_passthrough(); }
   void update(std::shared_ptr<const ListenerView> view);
   const ListenerView& view() const { return *view_; }
   void receive_handed_over(const quic::ReceivedDatagram& datagram) {

@@ -8,15 +8,11 @@
 
 #include "base/text.h"
 #include "crypto/kernel_tls.h"
-#include "crypto/keylog.h"
-#include "edge/run_on.h"
 
 namespace pqedge::edge {
 namespace {
 
 constexpr uint32_t kMaxWorkers = 256;
-// How long new names of servers are waited for, at a start and at a reload.
-constexpr Nanos kFirstAnswers = 2 * kSecond;
 
 uint32_t usable_cpus() {
   cpu_set_t set;
@@ -116,58 +112,6 @@ Result<void> Server::begin() {
     acme_->begin();
   }
   ready_.store(true, std::memory_order_release);
-  return {};
-}
-
-Result<void> Server::install(std::shared_ptr<const Snapshot> snapshot,
-                             std::vector<ListenerPlan> plans) {
-  std::shared_ptr<const crypto::KeyLog> keylog;
-  if (const DebugSettings& debug = snapshot->settings.debug; !debug.keylog_file.empty()) {
-    auto opened = crypto::KeyLog::open(debug.client, debug.keylog_file);
-    if (!opened) return std::unexpected(opened.error());
-    keylog = std::move(*opened);
-    log::warning("server", "TLS secrets of {} are written to {}", debug.client, debug.keylog_file);
-  }
-  auto ticket_keys = TicketKeyKeeper::load(snapshot->settings.tls.ticket_keys);
-  if (!ticket_keys) return std::unexpected(ticket_keys.error());
-  // All contexts before the first worker is told: a failure must change nothing.
-  std::vector<std::shared_ptr<crypto::ServerContexts>> contexts(shared_.workers.size());
-  if (snapshot->certificates) {
-    const auto store = store_of(*snapshot);
-    for (auto& c : contexts) {
-      auto made = crypto::ServerContexts::create(snapshot->settings.tls, store, shared_.tickets,
-                                                 keylog, snapshot->policies, services_);
-      if (!made) return std::unexpected(made.error());
-      c = std::move(*made);
-    }
-  }
-  if (auto ok = PoolKeeper::check(snapshot->settings); !ok) return ok;
-  if (auto ok = stapling_->configure(snapshot->settings.tls); !ok) return ok;
-  pools_->adopt(snapshot, kFirstAnswers);
-  shared_.tickets->set_lifetime(snapshot->settings.tls.ticket_lifetime);
-  ticket_keys_->apply(std::move(*ticket_keys), snapshot->settings.tls.ticket_lifetime);
-  shared_.max_connections.store(snapshot->settings.max_connections, std::memory_order_relaxed);
-  adopt_certificates(*snapshot);
-  Nanos longest = 0;  // what requests may have waited for it
-  for (size_t i = 0; i < shared_.workers.size(); ++i) {
-    Worker& worker = *shared_.workers[i];
-    auto ok = run_on(worker, [&worker, &longest, snapshot, c = contexts[i],
-                              plan = std::move(plans[i])]() mutable {
-      const Nanos begun = monotonic_now();
-      auto done = worker.apply(std::move(snapshot), std::move(c), std::move(plan));
-      longest = std::max(longest, monotonic_now() - begun);
-      return done;
-    });
-    if (!ok) return ok;
-  }
-  log::debug("server", "a worker took at most {} us to take the configuration",
-             longest / kMicrosecond);
-  bound_.clear();
-  for (const Binding& b : bindings(snapshot->settings)) {
-    bound_[b.address.to_string()] = {b.listener->binds_tcp(), udp_of(*b.listener)};
-  }
-  restart_only_->note(snapshot->settings);
-  retire(std::exchange(current_, std::move(snapshot)));
   return {};
 }
 

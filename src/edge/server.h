@@ -89,7 +89,13 @@ class Server {
  private:
   Server(net::Loop& main_loop, Options options);
   Result<void> begin();
+  using Contexts = std::vector<std::shared_ptr<crypto::ServerContexts>>;  // by worker
   Result<void> install(std::shared_ptr<const Snapshot> snapshot, std::vector<ListenerPlan> plans);
+  void adopt(const std::shared_ptr<const Snapshot>& snapshot, TicketKeyKeeper::Loaded ticket_keys,
+             Nanos patience);
+  void go_back();
+  Result<void> tell_workers(const std::shared_ptr<const Snapshot>& snapshot,
+                            const Contexts& contexts, std::vector<ListenerPlan> plans);
   Result<std::vector<ListenerPlan>> plan_listeners(const Settings& settings);
   // The inherited socket for an address; null: bind one.
   const net::InheritedSocket* inherited(const net::Address& address, bool udp) const;

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include "base/memory.h"
 #include "edge/client_connection.h"
 #include "edge/worker.h"
 
@@ -47,13 +48,19 @@ void TcpListener::on_events(uint32_t) {
 }
 
 bool TcpListener::accept_one() {
+  if (memory::refusing()) [[unlikely]] {
+    rest(ENOMEM);
+    return false;
+  }
   sockaddr_storage storage;
   socklen_t size = sizeof storage;
   net::Fd fd(accept4(fd_.get(), reinterpret_cast<sockaddr*>(&storage), &size,
                      SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd) {
     if (errno == ECONNABORTED || errno == EINTR) return true;
-    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) rest();
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      rest(errno);
+    }
     return false;
   }
   kAccepted.add();
@@ -61,15 +68,16 @@ bool TcpListener::accept_one() {
     kRefused.add();
     return true;  // closed here, before memory for TLS is taken
   }
-  ClientConnection::accept(worker_, view_, std::move(fd),
-                           net::Address::from_sockaddr(reinterpret_cast<sockaddr*>(&storage), size));
+  ClientConnection::accept(
+      worker_, view_, std::move(fd),
+      net::Address::from_sockaddr(reinterpret_cast<sockaddr*>(&storage), size));
   return true;
 }
 
 // The listener stays readable while nothing can be accepted: without a rest the loop would spin.
-void TcpListener::rest() {
+void TcpListener::rest(int code) {
   kOutOfDescriptors.add();
-  worker_.warn_out_of_descriptors(errno);
+  worker_.warn_out_of_descriptors(code);
   worker_.loop().set_interest(fd_.get(), *this, false);
   resume_.arm(worker_.loop(), kRest);
 }

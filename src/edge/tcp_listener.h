@@ -29,7 +29,7 @@ class TcpListener final : public net::EventSource {
   TcpListener(Worker& worker, std::shared_ptr<const ListenerView> view, net::Fd fd);
   void on_events(uint32_t events) override;
   bool accept_one();  // false: nothing waits, or no descriptor is left
-  void rest();
+  void rest(int code);
 
   Worker& worker_;
   std::shared_ptr<const ListenerView> view_;

@@ -66,6 +66,12 @@ bool TcpPassthrough::try_server() {
   auto fd = net::connect_stream(lease_->address);
   if (!fd) {
     why_ = fd.error().message;
+    if (net::is_own_shortage(fd.error().code)) {  // it says nothing of the server
+      passthrough_->count(PassthroughTransport::tcp).failed.add();
+      log::error("passthrough", "{}: {}", passthrough_->settings.name, why_);
+      finish(why_);
+      return true;
+    }
     lease_.note_failure(worker_.loop().now());
     return false;
   }
@@ -122,16 +128,10 @@ void TcpPassthrough::pump(Side& from) {
     if (!from.buffer) from.buffer = ChunkRef::make();
     const net::IoResult result = from.stream->read({from.buffer->data(), Chunk::kCapacity});
     switch (result.status) {
-      case net::IoStatus::ok:
-        pass(from, result.size);
-        break;
-      case net::IoStatus::would_block:
-        from.buffer = {};
-        return;
-      case net::IoStatus::end_of_stream:
-        return end_of(from);
-      case net::IoStatus::error:
-        return broke(from, from.stream->last_error());
+      case net::IoStatus::ok: pass(from, result.size); break;
+      case net::IoStatus::would_block: from.buffer = {}; return;
+      case net::IoStatus::end_of_stream: return end_of(from);
+      case net::IoStatus::error: return broke(from, from.stream->last_error());
     }
   }
 }

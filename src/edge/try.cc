@@ -65,7 +65,7 @@ void Exchange::try_server(Attempt& attempt, bool fresh) {
 }
 
 // False: the fault is the client's to know.
-bool Exchange::try_again(Attempt& attempt, Fault fault, uint16_t status) {
+bool Exchange::try_again(Attempt& attempt, Fault fault, uint16_t status, bool fresh) {
   if (response_started_ || stream_ == nullptr || !may_repeat_body()) return false;
   if (fault == Fault::refused || fault == Fault::dead_connection) ++tries_.free;
   const RetryPolicy& policy = target_->retry;
@@ -83,7 +83,7 @@ bool Exchange::try_again(Attempt& attempt, Fault fault, uint16_t status) {
   const bool at_once =
       fault == Fault::timeout || (is_free(fault) && (fault != Fault::no_connection || servers > 1));
   if (at_once) {
-    try_server(attempt, true);
+    try_server(attempt, fresh);
   } else {
     again_due_ = true;
     try_timer_.arm(worker_.loop(), backoff(policy, tries_.begun));

@@ -84,7 +84,8 @@ void UdpServerSocket::note_failure() {
 // use.
 void UdpServerSocket::note_error(int code) {
   if (code == EMSGSIZE && !kind_.fragments) return;
-  if (code == EAGAIN || code == EWOULDBLOCK || code == ENOBUFS || code == EMSGSIZE) {
+  if (code == EAGAIN || code == EWOULDBLOCK || code == ENOBUFS || code == ENOMEM ||
+      code == EMSGSIZE) {
     return kind_.lost.add();
   }
   kind_.unreachable.add();

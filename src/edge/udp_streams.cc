@@ -9,26 +9,33 @@
 
 namespace pqedge::edge {
 
-Result<void> UdpStreams::apply(ListenerPlan& plan) {
-  auto old = std::exchange(open_, {});
+Result<UdpStreams::Opened> UdpStreams::make(ListenerPlan& plan) {
+  Opened fresh;
   for (ListenerPlan::Entry& e : plan.entries) {
+    const std::string key = e.view->address.to_string();
+    if (!e.view->settings.udp || !e.udp.fd || open_.contains(key)) continue;
+    auto made = UdpStream::create(worker_, e.view, std::move(e.udp), e.read_udp);
+    if (!made) return std::unexpected(made.error());
+    fresh[key] = std::move(*made);
+  }
+  return fresh;
+}
+
+void UdpStreams::apply(const ListenerPlan& plan, Opened fresh) {
+  auto old = std::exchange(open_, std::move(fresh));
+  for (const ListenerPlan::Entry& e : plan.entries) {
     if (!e.view->settings.udp) continue;
     const std::string key = e.view->address.to_string();
-    if (const auto it = old.find(key); it != old.end()) {
-      it->second->update(e.view);
-      open_[key] = std::move(it->second);
-      old.erase(it);
-    } else if (e.udp.fd) {
-      auto made = UdpStream::create(worker_, e.view, std::move(e.udp), e.read_udp);
-      if (!made) return std::unexpected(made.error());
-      open_[key] = std::move(*made);
-    }
+    const auto it = old.find(key);
+    if (it == old.end()) continue;
+    it->second->update(e.view);
+    open_[key] = std::move(it->second);
+    old.erase(it);
   }
   for (auto& [key, stream] : old) {
     stream->stop_accepting();
     closing_.push_back(std::move(stream));
   }
-  return {};
 }
 
 void UdpStreams::close_unused() {

@@ -20,8 +20,10 @@ class UdpStreams {
  public:
   explicit UdpStreams(Worker& worker) : worker_(worker) {}
 
-  // Takes the sockets of the plan's entries that are its own.
-  Result<void> apply(ListenerPlan& plan);
+  // Of the sockets of the plan's entries that are its own and new: to be given to apply().
+  using Opened = std::map<std::string, std::unique_ptr<UdpStream>>;  // by address
+  Result<Opened> make(ListenerPlan& plan);
+  void apply(const ListenerPlan& plan, Opened fresh);
   // Those that were taken away and have no client any more.
   void close_unused();
   bool closing() const { return !closing_.empty(); }
@@ -38,7 +40,7 @@ class UdpStreams {
 
  private:
   Worker& worker_;
-  std::map<std::string, std::unique_ptr<UdpStream>> open_;  // by address
+  Opened open_;
   std::vector<std::unique_ptr<UdpStream>> closing_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <cerrno>
 #include <format>
 
 #include "base/memory.h"
@@ -68,8 +69,39 @@ void Worker::join() {
   if (thread_.joinable()) thread_.join();
 }
 
-Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
-                           std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan) {
+// Those whose sockets are new. Until the turn ends none of them hears anything.
+Result<Worker::Listeners> Worker::make_listeners(
+    ListenerPlan& plan, const Snapshot& snapshot,
+    const std::shared_ptr<crypto::ServerContexts>& contexts) {
+  Listeners fresh;
+  for (ListenerPlan::Entry& e : plan.entries) {
+    const std::string key = e.view->address.to_string();
+    if (e.tcp && !(e.view->settings.binds_tcp() && tcp_.contains(key))) {
+      auto made = TcpListener::create(*this, e.view, std::move(e.tcp));
+      if (!made) return std::unexpected(made.error());
+      fresh.tcp[key] = std::move(*made);
+    }
+    if (e.view->settings.http3 && e.udp.fd && !quic_.contains(key)) {
+      auto made =
+          QuicListener::create(*this, e.view, std::move(e.udp), e.read_udp, snapshot, contexts);
+      if (!made) return std::unexpected(made.error());
+      fresh.quic[key] = std::move(*made);
+    }
+  }
+  auto udp = udp_streams_.make(plan);
+  if (!udp) return std::unexpected(udp.error());
+  fresh.udp = std::move(*udp);
+  return fresh;
+}
+
+void Worker::apply(std::shared_ptr<const Snapshot> snapshot,
+                   std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan,
+                   const Agreed& agreed) {
+  auto fresh = make_listeners(plan, *snapshot, contexts);
+  Result<void> can;
+  if (!fresh) can = std::unexpected(fresh.error());
+  if (!agreed(std::move(can))) return;
+
   snapshot_ = SnapshotRef(new WorkerSnapshot(std::move(snapshot), std::move(contexts), backends_,
                                              shared_.members,
                                              static_cast<uint32_t>(shared_.workers.size())));
@@ -78,42 +110,29 @@ Result<void> Worker::apply(std::shared_ptr<const Snapshot> snapshot,
   }
   backends_.forget_unused();
 
-  auto old_tcp = std::move(tcp_);
-  auto old_quic = std::move(quic_);
-  tcp_.clear();
-  quic_.clear();
-  for (ListenerPlan::Entry& e : plan.entries) {
+  auto old_tcp = std::exchange(tcp_, std::move(fresh->tcp));
+  auto old_quic = std::exchange(quic_, std::move(fresh->quic));
+  for (auto& [key, listener] : quic_) listener->begin();
+  for (const ListenerPlan::Entry& e : plan.entries) {
     const std::string key = e.view->address.to_string();
-    const bool keeps_tcp = e.view->settings.binds_tcp();
-    if (auto it = old_tcp.find(key); keeps_tcp && it != old_tcp.end() && it->second) {
+    if (auto it = old_tcp.find(key); it != old_tcp.end() && e.view->settings.binds_tcp()) {
       it->second->update(e.view);
       tcp_[key] = std::move(it->second);
-    } else if (e.tcp) {
-      auto made = TcpListener::create(*this, e.view, std::move(e.tcp));
-      if (!made) return std::unexpected(made.error());
-      tcp_[key] = std::move(*made);
+      old_tcp.erase(it);
     }
-    if (!e.view->settings.http3) continue;
-    if (auto it = old_quic.find(key); it != old_quic.end() && it->second) {
+    if (auto it = old_quic.find(key); it != old_quic.end() && e.view->settings.http3) {
       it->second->update(e.view);
       quic_[key] = std::move(it->second);
-    } else if (e.udp.fd) {
-      auto made = QuicListener::create(*this, e.view, std::move(e.udp), e.read_udp);
-      if (!made) return std::unexpected(made.error());
-      quic_[key] = std::move(*made);
+      old_quic.erase(it);
     }
   }
-  for (auto& [key, listener] : old_tcp) {
-    if (listener) listener->close();
-  }
+  for (auto& [key, listener] : old_tcp) listener->close();
   for (auto& [key, listener] : old_quic) {
-    if (!listener) continue;
     listener->stop_accepting();
     closing_quic_.push_back(std::move(listener));
   }
-  auto streams = udp_streams_.apply(plan);
+  udp_streams_.apply(plan, std::move(fresh->udp));
   close_unused_listeners();
-  return streams;
 }
 
 void Worker::close_unused_listeners() {

@@ -67,9 +67,12 @@ class Worker {
   net::Loop& loop() { return *loop_; }
 
   // ---- on the worker's thread (the main thread posts them) ----
-  // Swaps the configuration between two requests.
-  Result<void> apply(std::shared_ptr<const Snapshot> snapshot,
-                     std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan);
+  // Swaps the configuration between two requests. What it needs is made first; `agreed` is told
+  // whether that could be done, and says whether it is to be used: else nothing has changed.
+  using Agreed = std::function<bool(Result<void>)>;
+  void apply(std::shared_ptr<const Snapshot> snapshot,
+             std::shared_ptr<crypto::ServerContexts> contexts, ListenerPlan plan,
+             const Agreed& agreed);
   // From the next handshake on.
   void set_certificates(std::shared_ptr<const crypto::CertificateStore> store);
   void set_members(const std::string& pool, std::shared_ptr<const upstream::Members> members) {
@@ -135,6 +138,13 @@ class Worker {
 
  private:
   Worker(Shared& shared, uint16_t index, uint32_t workers, std::unique_ptr<net::Loop> loop);
+  struct Listeners {
+    std::map<std::string, std::unique_ptr<TcpListener>> tcp;  // by address
+    std::map<std::string, std::unique_ptr<QuicListener>> quic;
+    UdpStreams::Opened udp;
+  };
+  Result<Listeners> make_listeners(ListenerPlan& plan, const Snapshot& snapshot,
+                                   const std::shared_ptr<crypto::ServerContexts>& contexts);
   void clear_retired();
   void resume_waiting();
   void close_unused_listeners();

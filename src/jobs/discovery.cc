@@ -5,6 +5,7 @@
 #include <format>
 #include <fstream>
 
+#include "base/counters.h"
 #include "base/log.h"
 #include "upstream/server_list.h"
 
@@ -32,7 +33,15 @@ Result<std::vector<ServerSettings>> read_server_file(const std::string& path) {
 class Discovery::Entry {
  public:
   Entry(Discovery& owner, std::string pool, DiscoverySettings settings)
-      : owner_(owner), pool_(std::move(pool)), settings_(std::move(settings)) {}
+      : owner_(owner), pool_(std::move(pool)), settings_(std::move(settings)) {
+    const auto counted = [this](const char* result) {
+      return counters::Counter("pqedge_discovery_total",
+                               "Answers to where the servers of a pool are.",
+                               {{"pool", pool_}, {"result", result}});
+    };
+    found_count_ = counted("found");
+    failed_count_ = counted("failed");
+  }
   virtual ~Entry() = default;
   const DiscoverySettings& settings() const { return settings_; }
   virtual void begin() = 0;
@@ -43,6 +52,7 @@ class Discovery::Entry {
     DiscoveryReport report{.pool = pool_, .settings = settings_, .found = result.has_value()};
     report.asked = wall_now() / kSecond;
     report.next = next;
+    (result ? found_count_ : failed_count_).add();
     if (result) {
       report.servers = std::move(*result);
       if (failing_) log::info("discovery", "pool '{}': its servers are found again", pool_);
@@ -63,6 +73,8 @@ class Discovery::Entry {
   const DiscoverySettings settings_;
 
  private:
+  counters::Counter found_count_;
+  counters::Counter failed_count_;
   bool failing_ = false;
 };
 

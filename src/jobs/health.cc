@@ -1,6 +1,7 @@
 #include "jobs/health.h"
 
 #include <format>
+#include <optional>
 #include <random>
 
 #include "base/counters.h"
@@ -27,6 +28,7 @@ class Health::Checked {
     };
     well_count_ = counted("well");
     bad_count_ = counted("failed");
+    not_made_count_ = counted("not_made");
     timer_.arm(loop_, first);
   }
 
@@ -43,8 +45,11 @@ class Health::Checked {
  private:
   void look() {
     check_ = std::make_unique<HealthCheck>(
-        loop_, *server_, probe_, [this](bool well, std::string text, Nanos took) {
-          on_result(well, text, took);
+        loop_, *server_, probe_, [this](std::optional<bool> well, std::string text, Nanos took) {
+          if (well) return on_result(*well, text, took);
+          not_made_count_.add();
+          log::warning("health", "{}: not looked at: {}", server_->name, text);
+          wait();
         });
     check_->begin();
   }
@@ -66,6 +71,11 @@ class Health::Checked {
                            monotonic_now());
       down_ = !well;
     }
+    wait();
+  }
+
+  void wait() {
+    const HealthSettings& s = probe_->settings;
     const Nanos wait = down_ && s.interval_down != 0 ? s.interval_down : s.interval;
     // A tenth up or down: many servers and many proxies are not to fall into step.
     std::uniform_int_distribution<Nanos> spread(wait - wait / 10, wait + wait / 10);
@@ -80,6 +90,7 @@ class Health::Checked {
   net::Timer timer_;
   counters::Counter well_count_;
   counters::Counter bad_count_;
+  counters::Counter not_made_count_;
   uint32_t good_ = 0;  // in a row
   uint32_t bad_ = 0;
   bool first_ = true;
@@ -93,8 +104,8 @@ Health::~Health() = default;
 std::shared_ptr<const HealthProbe> Health::probe_for(
     const HealthPool& pool, const std::shared_ptr<const HealthProbe>& before) {
   const uint64_t fingerprint = pool.tls == nullptr ? 0 : pool.tls->fingerprint();
-  if (before != nullptr && before->settings == pool.settings &&
-      before->protocol == pool.protocol && before->send_proxy == pool.send_proxy &&
+  if (before != nullptr && before->settings == pool.settings && before->protocol == pool.protocol &&
+      before->send_proxy == pool.send_proxy &&
       (before->tls == nullptr ? 0 : before->tls->fingerprint()) == fingerprint) {
     return before;
   }

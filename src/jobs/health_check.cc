@@ -35,9 +35,7 @@ HealthCheck::HealthCheck(net::Loop& loop, upstream::ServerState& server,
       probe_(std::move(probe)),
       done_(std::move(done)),
       timer_(
-          [](void* self) {
-            static_cast<HealthCheck*>(self)->finish(false, "no answer in time");
-          },
+          [](void* self) { static_cast<HealthCheck*>(self)->finish(false, "no answer in time"); },
           this),
       end_([](void* self) { static_cast<HealthCheck*>(self)->end(); }, this) {}
 
@@ -65,23 +63,32 @@ void HealthCheck::begin() {
       .limits = probe_->limits,
       .tls = probe_->tls,
       .tls_context = probe_->tls_context,
-      .tls_sessions = probe_->tls == nullptr ? nullptr
-                                             : std::make_shared<crypto::BackendSessions>(),
+      .tls_sessions =
+          probe_->tls == nullptr ? nullptr : std::make_shared<crypto::BackendSessions>(),
       .preface = proxy_preface(probe_->send_proxy),
       .owner = *this};
   connector_ = upstream::make_connector(std::move(options), *this);
-  if (const auto ok = connector_->begin(); !ok) finish(false, ok.error().message);
+  if (const auto ok = connector_->begin(); !ok) not_begun(ok.error());
 }
 
 void HealthCheck::begin_connecting_only(const net::Address& address) {
   auto fd = net::connect_stream(address);
-  if (!fd) return finish(false, fd.error().message);
+  if (!fd) return not_begun(fd.error());
   plain_ = net::make_plain_stream(loop_, std::move(*fd));
   plain_->set_handler(this);
 }
 
-void HealthCheck::on_connect_failed(upstream::Failure, std::string_view detail) {
+void HealthCheck::on_connect_failed(upstream::Failure why, std::string_view detail) {
+  if (why == upstream::Failure::own_shortage) return finish({}, quoted(detail));
   finish(false, quoted(detail));
+}
+
+// Without a descriptor of our own nothing is learned of the server.
+void HealthCheck::not_begun(const Error& error) {
+  if (upstream::failure_of(error) == upstream::Failure::own_shortage) {
+    return finish({}, error.message);
+  }
+  finish(false, error.message);
 }
 
 void HealthCheck::on_tls_failed(crypto::BackendFault, const Error& error) {
@@ -135,8 +142,8 @@ void HealthCheck::on_response_head(bool end) {
 
 void HealthCheck::on_response_body(Slice bytes) {
   const size_t room = kMostBody - body_.size();
-  const bool wanted = !probe_->settings.body.empty() ||
-                      probe_->settings.kind == HealthSettings::Kind::grpc;
+  const bool wanted =
+      !probe_->settings.body.empty() || probe_->settings.kind == HealthSettings::Kind::grpc;
   if (wanted && room != 0) {
     body_.append(reinterpret_cast<const char*>(bytes.data), std::min(room, bytes.size));
   }
@@ -187,7 +194,7 @@ void HealthCheck::judge_grpc() {
 }
 
 // Later calls, of a connection that ends, say nothing new.
-void HealthCheck::finish(bool well, std::string text) {
+void HealthCheck::finish(std::optional<bool> well, std::string text) {
   if (finished_) return;
   finished_ = true;
   timer_.disarm();
@@ -205,7 +212,8 @@ void HealthCheck::end() {
   connection_->close();  // on_client_connection_closed() follows
 }
 
-// ---- grpc.health.v1 ------------------------------------------------------------------------------
+// ---- grpc.health.v1
+// ------------------------------------------------------------------------------
 
 // message HealthCheckRequest { string service = 1; }, framed by a flag (not compressed) and its
 // length.

@@ -35,7 +35,9 @@ class HealthCheck final : private upstream::ConnectorHandler,
                           private http::ClientStreamHandler,
                           private net::StreamHandler {
  public:
-  using Done = std::function<void(bool well, std::string text, Nanos took)>;
+  // `well` is empty where nothing was learned: the look could not begin, for want of descriptors or
+  // memory here.
+  using Done = std::function<void(std::optional<bool> well, std::string text, Nanos took)>;
   HealthCheck(net::Loop& loop, upstream::ServerState& server,
               std::shared_ptr<const HealthProbe> probe, Done done);
   ~HealthCheck();
@@ -65,7 +67,7 @@ class HealthCheck final : private upstream::ConnectorHandler,
   // net::StreamHandler, of a look that only connects
   void on_readable() override {}
   void on_writable() override {}
-  void on_stream_error(const Error& error) override { finish(false, error.message); }
+  void on_stream_error(const Error& error) override { not_begun(error); }
   void on_connected() override { finish(true, "connected"); }
 
   void begin_connecting_only(const net::Address& address);
@@ -74,7 +76,8 @@ class HealthCheck final : private upstream::ConnectorHandler,
   void judge();
   void judge_grpc();
   bool status_is_well() const;
-  void finish(bool well, std::string text);
+  void not_begun(const Error& error);
+  void finish(std::optional<bool> well, std::string text);
   void end();
   void drop_connection();
 
@@ -98,8 +101,8 @@ class HealthCheck final : private upstream::ConnectorHandler,
   net::Deferred end_;
 };
 
-// The body of an answer to grpc.health.v1.Health/Check: one message in gRPC's framing. An error says
-// what is wrong with it; else whether the service says SERVING.
+// The body of an answer to grpc.health.v1.Health/Check: one message in gRPC's framing. An error
+// says what is wrong with it; else whether the service says SERVING.
 Result<bool> read_grpc_health(std::string_view body);
 // Of the question.
 std::string grpc_health_request(std::string_view service);

@@ -7,11 +7,20 @@
 
 #include <algorithm>
 
+#include "base/counters.h"
+#include "base/log.h"
+#include "base/memory.h"
+
 namespace pqedge::net {
 namespace {
 
 constexpr int kMaxEvents = 256;
 constexpr uint32_t kArity = 4;
+constexpr Nanos kTellRefusedAfter = 5 * kMillisecond;
+
+const counters::Counter kAddFailures(
+    "pqedge_watch_failures_total",
+    "Descriptors that the kernel would not watch: they were closed.");
 
 uint32_t translate(uint32_t epoll_events) {
   uint32_t e = 0;
@@ -74,15 +83,24 @@ Result<void> Loop::add(int fd, EventSource& source, bool level_triggered) {
   epoll_event ev{};
   ev.events = level_triggered ? EPOLLIN : (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
   ev.data.ptr = &source;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &ev) != 0) {
-    return fail_errno(errno, "cannot watch descriptor {}", fd);
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &ev) == 0) return {};
+  const int code = errno;
+  kAddFailures.add();
+  auto failed = fail_errno(code, "cannot watch descriptor {}", fd);
+  if (last_add_failure_ == 0 || now_ - last_add_failure_ >= kSecond) {
+    last_add_failure_ = now_;
+    log::error("loop",
+               "{}; what it was for is given up. Look at fs.epoll.max_user_watches and the "
+               "memory",
+               failed.error().message);
   }
-  return {};
+  return failed;
 }
 
 void Loop::remove(int fd, EventSource& source) {
   epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
   if (dispatching_) removed_.push_back(&source);
+  if (!refused_.empty()) std::erase(refused_, &source);
 }
 
 void Loop::set_interest(int fd, EventSource& source, bool readable) {
@@ -92,6 +110,25 @@ void Loop::set_interest(int fd, EventSource& source, bool readable) {
   epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &ev);
 }
 
+void Loop::tell_writable_soon(EventSource& source) {
+  if (std::ranges::find(refused_, &source) != refused_.end()) return;
+  refused_.push_back(&source);
+  if (!tell_refused_.armed()) tell_refused_.arm(*this, kTellRefusedAfter);
+}
+
+void Loop::tell_refused() {
+  std::vector<EventSource*> told;
+  told.swap(refused_);
+  dispatching_ = true;
+  for (EventSource* source : told) {
+    if (std::ranges::find(removed_, source) == removed_.end()) {
+      source->on_events(EventSource::kWritable);
+    }
+  }
+  dispatching_ = false;
+  removed_.clear();
+}
+
 void Loop::post(std::function<void()> task) {
   {
     const std::lock_guard lock(posted_mutex_);
@@ -99,7 +136,8 @@ void Loop::post(std::function<void()> task) {
   }
   if (!woken_.exchange(true, std::memory_order_acq_rel)) {
     const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t n = write(wake_, &one, sizeof one);
+    while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) {
+    }
   }
 }
 
@@ -149,12 +187,15 @@ void Loop::run_once(Nanos timeout) {
   if (woken) run_posted();
   fire_timers();
   run_deferred();
+  if (memory::is_short()) [[unlikely]]
+    memory::recover();
   busy_ += monotonic_now() - began;
 }
 
 void Loop::run_posted() {
   uint64_t count;
-  [[maybe_unused]] const ssize_t n = read(wake_, &count, sizeof count);
+  while (read(wake_, &count, sizeof count) < 0 && errno == EINTR) {
+  }
   woken_.store(false, std::memory_order_release);
   std::vector<std::function<void()>> tasks;
   {

@@ -23,8 +23,8 @@ class EventSource {
  public:
   static constexpr uint32_t kReadable = 1;  // bytes, a connection to accept, end of stream
   static constexpr uint32_t kWritable = 2;
-  static constexpr uint32_t kHangup = 4;    // the peer closed its direction: read to see the end
-  static constexpr uint32_t kError = 8;     // SO_ERROR tells
+  static constexpr uint32_t kHangup = 4;  // the peer closed its direction: read to see the end
+  static constexpr uint32_t kError = 8;   // SO_ERROR tells
 
   virtual void on_events(uint32_t events) = 0;
 
@@ -49,9 +49,9 @@ class Timer {
     callback_ = callback;
     context_ = context;
   }
-  // Fires once, not before `when` (a loop time); timers of one turn fire in the order of their times.
-  // Armed for the past by a timer's callback, it fires in the next turn. Arming again moves it;
-  // moving it later is O(1), since the heap is only put right when the old time comes.
+  // Fires once, not before `when` (a loop time); timers of one turn fire in the order of their
+  // times. Armed for the past by a timer's callback, it fires in the next turn. Arming again moves
+  // it; moving it later is O(1), since the heap is only put right when the old time comes.
   void arm_at(Loop& loop, Nanos when);
   void arm(Loop& loop, Nanos after);
   void disarm();
@@ -62,9 +62,9 @@ class Timer {
   friend class Loop;
   Callback callback_ = nullptr;
   void* context_ = nullptr;
-  Loop* loop_ = nullptr;      // set while the heap has an entry
-  Nanos deadline_ = kNever;   // kNever: disarmed
-  uint32_t position_ = 0;     // index in the heap
+  Loop* loop_ = nullptr;     // set while the heap has an entry
+  Nanos deadline_ = kNever;  // kNever: disarmed
+  uint32_t position_ = 0;    // index in the heap
 };
 
 // Work once at the end of this turn (flush what the turn wrote, close what it finished).
@@ -99,6 +99,9 @@ class Loop {
   void remove(int fd, EventSource& source);
   // Level-triggered sources only: stop and resume being told (a listener out of descriptors).
   void set_interest(int fd, EventSource& source, bool readable);
+  // The kernel had no memory for what `source` wrote (ENOBUFS, ENOMEM): no edge comes when there is
+  // some. It is told kWritable in some milliseconds.
+  void tell_writable_soon(EventSource& source);
 
   // The time read at the start of this turn.
   Nanos now() const { return now_; }
@@ -138,6 +141,7 @@ class Loop {
   void fire_timers();
   void run_deferred();
   void run_posted();
+  void tell_refused();
   int wait_millis(Nanos timeout);
 
   int epoll_ = -1;
@@ -147,6 +151,9 @@ class Loop {
   std::vector<HeapEntry> heap_;
   IntrusiveList<Deferred> deferred_;
   std::vector<EventSource*> removed_;  // sources removed in this turn
+  std::vector<EventSource*> refused_;  // for tell_writable_soon()
+  Timer tell_refused_{[](void* self) { static_cast<Loop*>(self)->tell_refused(); }, this};
+  Nanos last_add_failure_ = 0;  // that was logged
   bool dispatching_ = false;
   bool firing_ = false;
   std::atomic<bool> stop_{false};

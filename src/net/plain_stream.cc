@@ -246,6 +246,9 @@ void PlainStream::send_queued() {
       if (errno == EINTR) continue;
       writable_ = false;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      if (connected_ && (errno == ENOBUFS || errno == ENOMEM)) {
+        return loop_.tell_writable_soon(*this);
+      }
       fail(errno, connected_ ? "write" : "connect");
       readable_ = hangup_ = true;  // what came before the error can still be read
       return owe(kErrorOwed);

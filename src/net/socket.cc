@@ -178,10 +178,16 @@ Result<Fd> connect_stream(const Address& address) {
     return fail_errno(errno, "cannot set TCP_NODELAY");
   }
   // EAGAIN (a Unix listener with a full queue) is a failure: the kernel would not try again.
-  if (connect(fd->get(), address.data(), address.size()) != 0 && errno != EINPROGRESS) {
+  // After EINTR it goes on by itself (POSIX, connect()).
+  if (connect(fd->get(), address.data(), address.size()) != 0 && errno != EINPROGRESS &&
+      errno != EINTR) {
     return fail_errno(errno, "cannot connect to {}", address.to_string());
   }
   return fd;
+}
+
+bool is_own_shortage(int code) {
+  return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM || code == ENOSPC;
 }
 
 int socket_error(int fd) { return get_int(fd, SOL_SOCKET, SO_ERROR); }

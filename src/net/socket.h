@@ -35,14 +35,17 @@ struct UdpSocket {
   bool gso = false;  // UDP_SEGMENT is known to the kernel
 };
 // A bound non-blocking UDP socket with packet info (local address, ECN) and don't-fragment set.
-Result<UdpSocket> bind_udp(const Address& address, const ListenOptions& options,
-                           int receive_buffer, int send_buffer);
+Result<UdpSocket> bind_udp(const Address& address, const ListenOptions& options, int receive_buffer,
+                           int send_buffer);
 
 // The same for a UDP socket that somebody else has bound to `address` (see net/inherited.h).
 Result<UdpSocket> adopt_udp(Fd fd, const Address& address, int receive_buffer, int send_buffer);
 
 // Begins a non-blocking connect; the socket turns writable when it is done (SO_ERROR tells).
 Result<Fd> connect_stream(const Address& address);
+// Whether a socket could not be had or watched (ENOSPC) for want of something in this process or on
+// this machine: it says nothing of the peer.
+bool is_own_shortage(int code);
 int socket_error(int fd);  // takes and clears SO_ERROR
 
 Result<Address> local_address(int fd);

@@ -66,8 +66,9 @@ class UdpReceiver {
 // Sends for one socket. Datagrams are written into its buffer and leave at the end of the turn.
 // Neighbours of one size for one destination are joined into one GSO message.
 //
-// When the kernel takes no more, the rest stays queued and is tried again after a millisecond;
-// meanwhile room() gives nothing, and on_room is called when there is some again.
+// When the kernel takes no more, for full buffers or (for a while) for want of memory, the rest
+// stays queued and is tried again after a millisecond; meanwhile room() gives nothing, and on_room
+// is called when there is some again.
 class UdpSender {
  public:
   using OnRoom = void (*)(void* context);
@@ -131,7 +132,8 @@ class UdpSender {
   size_t bytes_ = 0;  // written into the buffer and committed
   size_t sent_ = 0;   // and done with
   std::vector<Entry> queue_;
-  size_t head_ = 0;  // entries before it are done
+  size_t head_ = 0;       // entries before it are done
+  uint32_t starved_ = 0;  // times in a row that the kernel had no memory
   bool blocked_ = false;
   bool room_wanted_ = false;
   // Networks' first hops that refused GSO, by peer IP; a later failure may take an entry's place.

@@ -9,27 +9,9 @@
 #include "net/udp_batch.h"
 
 namespace pqedge::net {
-namespace {
-
-constexpr size_t kControlSize = 128;
-constexpr size_t kMaxPayload = 65'507;  // of one IPv4 datagram, which a GSO message must fit too
-constexpr Nanos kRetryAfter = kMillisecond;
-
-const counters::Counter kDatagrams("pqedge_udp_sent_datagrams_total", "UDP datagrams sent.");
-const counters::Counter kMessages("pqedge_udp_sent_messages_total",
-                                  "Messages they left in: fewer than the datagrams with GSO.");
-const counters::Counter kGsoFailed("pqedge_udp_gso_failed_total",
-                                   "GSO messages the kernel refused; their datagrams were sent "
-                                   "singly, as all later ones to there.");
-const counters::Counter kFailed("pqedge_udp_send_failed_total",
-                                "UDP datagrams that the kernel refused to send.");
-const counters::Counter kBlocked("pqedge_udp_send_blocked_total",
-                                 "Times that a UDP socket's send buffer was full.");
-
-size_t datagrams(size_t size, size_t segment) { return (size + segment - 1) / segment; }
 
 // Where control messages of one header are put together.
-struct alignas(cmsghdr) Control {
+struct alignas(cmsghdr) SendControl {
   template <typename T>
   void add(int level, int type, const T& value) {
     cmsghdr c{};
@@ -41,10 +23,29 @@ struct alignas(cmsghdr) Control {
     used += CMSG_SPACE(sizeof value);
   }
   size_t used;  // set before the first add()
-  uint8_t bytes[kControlSize];
+  uint8_t bytes[128];
 };
 
-void add_source(Control& control, const Address& local) {
+namespace {
+
+constexpr size_t kMaxPayload = 65'507;  // of one IPv4 datagram, which a GSO message must fit too
+constexpr Nanos kRetryAfter = kMillisecond;
+constexpr uint32_t kMostStarved = 50;  // tries of one message
+
+const counters::Counter kSentDatagrams("pqedge_udp_sent_datagrams_total", "UDP datagrams sent.");
+const counters::Counter kSentMessages("pqedge_udp_sent_messages_total",
+                                      "Messages they left in: fewer than the datagrams with GSO.");
+const counters::Counter kGsoFailed("pqedge_udp_gso_failed_total",
+                                   "GSO messages the kernel refused; their datagrams were sent "
+                                   "singly, as all later ones to there.");
+const counters::Counter kFailed("pqedge_udp_send_failed_total",
+                                "UDP datagrams that the kernel refused to send.");
+const counters::Counter kBlocked("pqedge_udp_send_blocked_total",
+                                 "Times that a UDP socket's send buffer was full.");
+
+size_t datagrams(size_t size, size_t segment) { return (size + segment - 1) / segment; }
+
+void add_source(SendControl& control, const Address& local) {
   const auto ip = local.ip16();
   if (local.family() == AF_INET) {
     in_pktinfo info{};
@@ -57,7 +58,7 @@ void add_source(Control& control, const Address& local) {
   }
 }
 
-void add_ecn(Control& control, int family, uint8_t ecn) {
+void add_ecn(SendControl& control, int family, uint8_t ecn) {
   if (family == AF_INET) {
     control.add(IPPROTO_IP, IP_TOS, int{ecn});
   } else {
@@ -70,7 +71,7 @@ void add_ecn(Control& control, int family, uint8_t ecn) {
 struct UdpSender::Wire {
   std::array<mmsghdr, kBatch> headers;
   std::array<iovec, kBatch> parts;
-  std::array<Control, kBatch> controls;
+  std::array<SendControl, kBatch> controls;
 };
 
 UdpSender::UdpSender(Loop& loop, const UdpSocket& socket, const Address& bound, bool gso,
@@ -143,7 +144,7 @@ size_t UdpSender::fill(Wire& wire) const {
     for (size_t at = 0; at < e.size; at += most) {
       if (count == kBatch) return count;
       const size_t n = std::min(most, e.size - at);
-      Control& control = wire.controls[count];
+      SendControl& control = wire.controls[count];
       control.used = 0;
       if (any_address_ && e.local.is_ip() && !e.local.is_any()) add_source(control, e.local);
       if (e.ecn != 0) add_ecn(control, e.peer.family(), e.ecn);
@@ -199,13 +200,19 @@ void UdpSender::flush() {
     const int n = sendmmsg(fd_, wire.headers.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
     if (n < 0) {
       if (errno == EINTR) continue;
-      if (errno == EAGAIN || errno == EWOULDBLOCK) return wait_for_room();
-      drop_front(wire.parts[0].iov_len, errno);
+      const int code = errno;
+      if (code == EAGAIN || code == EWOULDBLOCK) return wait_for_room();
+      // It may be the way to one peer that is stuck: it is not to hold up the others for ever.
+      const bool starved = code == ENOBUFS || code == ENOMEM;
+      if (starved && ++starved_ <= kMostStarved) return wait_for_room();
+      starved_ = 0;
+      drop_front(wire.parts[0].iov_len, code);
       continue;
     }
-    kMessages.add(static_cast<uint64_t>(n));
+    starved_ = 0;
+    kSentMessages.add(static_cast<uint64_t>(n));
     for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-      kDatagrams.add(datagrams(wire.parts[i].iov_len, queue_[head_].segment));
+      kSentDatagrams.add(datagrams(wire.parts[i].iov_len, queue_[head_].segment));
       advance(wire.parts[i].iov_len);
     }
   }

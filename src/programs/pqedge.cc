@@ -12,9 +12,10 @@
 #include "base/version.h"
 #include "config/insecure_backends.h"
 #include "config/load.h"
-#include "crypto/providers.h"
 #include "crypto/kernel_tls.h"
+#include "crypto/providers.h"
 #include "edge/server.h"
+#include "programs/pqedge/allocation.h"
 #include "programs/pqedge/ech_keys.h"
 #include "programs/pqedge/explain.h"
 #include "programs/pqedge/probe.h"
@@ -67,6 +68,7 @@ int check(const std::string& file, bool allow_insecure_backends) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  pqedge::start_allocation();
   CLI::App app(
       "pqedge, the post-quantum edge proxy. Without arguments it serves a demonstration on "
       "https://localhost:8443.",
@@ -75,8 +77,9 @@ int main(int argc, char** argv) {
   pqedge::ServeOptions options;
   bool version = false;
   app.add_option("-c,--config", options.config, "The configuration file (TOML).");
-  auto* client = app.add_option("--debug-client", options.debug_client,
-                                "Only for this client IP: write the files of the next two options.");
+  auto* client =
+      app.add_option("--debug-client", options.debug_client,
+                     "Only for this client IP: write the files of the next two options.");
   app.add_option("--keylog", options.keylog_file, "TLS secrets in SSLKEYLOGFILE form.")
       ->needs(client);
   app.add_option("--qlog", options.qlog_dir, "A directory for qlog files of QUIC connections.")
@@ -102,7 +105,8 @@ int main(int argc, char** argv) {
   explain_command->add_option("METHOD", explained.method, "As in GET.")->required();
   explain_command->add_option("URL", explained.url, "As in https://www.example.com/path.")
       ->required();
-  explain_command->add_option("-H,--header", explained.fields, "A field, 'Name: value'; repeatable.");
+  explain_command->add_option("-H,--header", explained.fields,
+                              "A field, 'Name: value'; repeatable.");
   explain_command->add_option("--client", explained.client, "The client's IP address.")
       ->capture_default_str();
 

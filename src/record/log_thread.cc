@@ -51,7 +51,8 @@ LogThread::~LogThread() {
 
 void LogThread::wake() {
   const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t n = ::write(event_.get(), &one, sizeof one);
+  while (::write(event_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
 }
 
 void LogThread::reopen() {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/counters.h"
+#include "base/log.h"
 #include "upstream/backend.h"
 
 namespace pqedge::upstream {
@@ -9,6 +11,21 @@ namespace {
 
 constexpr Nanos kPassOver = 1 * kSecond;
 constexpr Nanos kFar = 3600 * kSecond;
+
+const counters::Counter kOwnShortages(
+    "pqedge_backend_connect_shortages_total",
+    "Connections to servers that were not made for want of descriptors or memory here.");
+
+void note_own_shortage(std::string_view detail, Nanos now) {
+  thread_local Nanos told = 0;
+  kOwnShortages.add();
+  if (told != 0 && now - told < kSecond) return;
+  told = now;
+  log::error("upstream",
+             "{}. Raise RLIMIT_NOFILE (LimitNOFILE=) or the memory, or lower "
+             "server.max_connections",
+             detail);
+}
 
 }  // namespace
 
@@ -39,7 +56,8 @@ Connection::~Connection() {
 
 net::Loop& Connection::loop() const { return backend_->loop_; }
 
-// ---- leases --------------------------------------------------------------------------------------
+// ---- leases
+// --------------------------------------------------------------------------------------
 
 void Connection::add(Lease& lease, bool reused) {
   leases_.push_back(lease);
@@ -89,8 +107,7 @@ void Connection::release(Lease& lease) {
       backend_->note_room();
       return;
     case State::idle:
-    case State::closing:
-      return;
+    case State::closing: return;
   }
 }
 
@@ -157,11 +174,12 @@ void Connection::retire() {
   if (state_ == State::idle) connection_->close();
 }
 
-// ---- connecting ----------------------------------------------------------------------------------
+// ---- connecting
+// ----------------------------------------------------------------------------------
 
 void Connection::begin() {
   if (auto begun = connector_->begin(); !begun) {
-    fail_connect(Failure::connect_failed, begun.error().message);
+    fail_connect(failure_of(begun.error()), begun.error().message);
   }
 }
 
@@ -203,7 +221,8 @@ void Connection::serve_waiting() {
     }
     // It takes fewer than was thought. The others look for another connection.
     if (!backend_->acquire(lease, false)) {
-      requester.on_backend_failed(Failure::no_capacity, "the server is at its maximum of connections");
+      requester.on_backend_failed(Failure::no_capacity,
+                                  "the server is at its maximum of connections");
     }
   }
 }
@@ -221,9 +240,13 @@ void Connection::on_tls_failed(crypto::BackendFault fault, const Error& error) {
 void Connection::fail_connect(Failure why, std::string_view detail) {
   state_ = State::closing;
   backend_->others_.push_back(*this);
-  ServerState& server = *backend_->state_;
-  server.count.connect_failures.add();
-  server.passed_over_until.store(loop().now() + kPassOver, std::memory_order_relaxed);
+  if (why == Failure::own_shortage) {  // it says nothing of the server
+    note_own_shortage(detail, loop().now());
+  } else {
+    ServerState& server = *backend_->state_;
+    server.count.connect_failures.add();
+    server.passed_over_until.store(loop().now() + kPassOver, std::memory_order_relaxed);
+  }
   loop().defer(destroy_);
   IntrusiveList<Lease> failed;
   failed.splice_back(leases_);
@@ -251,7 +274,8 @@ void Connection::on_timer() {
   }
 }
 
-// ---- the end -------------------------------------------------------------------------------------
+// ---- the end
+// -------------------------------------------------------------------------------------
 
 void Connection::on_going_away(uint64_t processed, uint64_t refused) {
   backend_->note_going_away(processed, refused);

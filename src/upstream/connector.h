@@ -11,6 +11,7 @@
 #include "http/limits.h"
 #include "http/stream.h"
 #include "net/loop.h"
+#include "net/socket.h"
 #include "upstream/lease.h"
 #include "upstream/server_state.h"
 #include "upstream/settings.h"
@@ -19,17 +20,17 @@ namespace pqedge::upstream {
 
 struct ConnectOptions {
   net::Loop& loop;
-  ServerState& server;  // outlives the connector
+  ServerState& server;        // outlives the connector
   net::Address address = {};  // where to, other than to the server's (checks); empty: there
   Protocol protocol = Protocol::http1;
   Purpose purpose = Purpose::requests;  // with `bytes` the protocol does not count
-  uint32_t max_streams = 100;  // of a connection that multiplexes, at a time
-  Nanos probe_timeout = 4 * kSecond;  // for the answer to a PING (http::ClientConnection::probe)
+  uint32_t max_streams = 100;           // of a connection that multiplexes, at a time
+  Nanos probe_timeout = 4 * kSecond;    // for the answer to a PING (http::ClientConnection::probe)
   std::shared_ptr<const http::Limits> limits;
   std::shared_ptr<const crypto::BackendTls> tls;  // null: no TLS
   std::shared_ptr<SSL_CTX> tls_context;           // of `tls`, this worker's
   std::shared_ptr<crypto::BackendSessions> tls_sessions;
-  std::string preface;  // a PROXY header: goes out before anything else (TCP only)
+  std::string preface;                   // a PROXY header: goes out before anything else (TCP only)
   http::ClientConnectionHandler& owner;  // of the codec that is made
 };
 
@@ -52,6 +53,11 @@ class ConnectorHandler {
  protected:
   ~ConnectorHandler() = default;
 };
+
+// Of a connection that could not be begun, or broke before it was made.
+inline Failure failure_of(const Error& error) {
+  return net::is_own_shortage(error.code) ? Failure::own_shortage : Failure::connect_failed;
+}
 
 // One attempt. Its user runs the timers: destroying it before on_connected() drops the attempt.
 // After on_connected() it must outlive the http::ClientConnection, which may use what it holds.

@@ -18,6 +18,7 @@ class Lease;
 
 enum class Failure : uint8_t {
   no_capacity,      // every server is at its maximum of connections: 503
+  own_shortage,     // we have no descriptor or memory for a connection: 503
   connect_failed,   // refused, unreachable, reset before it was made: 502
   connect_timeout,  // 504
   tls_failed,       // the handshake, or what the server's certificate says: 502

@@ -61,11 +61,11 @@ class TcpConnector final : public Connector,
   void on_readable() override {}
   void on_writable() override {}
   void on_stream_error(const Error& error) override {
-    handler_.on_connect_failed(Failure::connect_failed, error.message);
+    handler_.on_connect_failed(failure_of(error), error.message);
   }
   void on_connected() override {
-    // Over TLS it went out before the handshake. Here it leaves in one segment with the request that
-    // follows in the same turn.
+    // Over TLS it went out before the handshake. Here it leaves in one segment with the request
+    // that follows in the same turn.
     if (options_.tls == nullptr && !options_.preface.empty()) {
       stream_->write_copy(as_bytes(options_.preface));
     }
@@ -106,12 +106,11 @@ class TcpConnector final : public Connector,
       return bytes::make_client(options_.loop, std::move(stream_), options_.limits, options_.owner);
     }
     if (options_.protocol == Protocol::h2c || facts_.alpn == "h2") {
-      return http2::make_client(
-          options_.loop, std::move(stream_), options_.limits,
-          {.max_streams = options_.max_streams,
-           .probe_timeout = options_.probe_timeout,
-           .server_streams = streams_of(address())},
-          options_.owner);
+      return http2::make_client(options_.loop, std::move(stream_), options_.limits,
+                                {.max_streams = options_.max_streams,
+                                 .probe_timeout = options_.probe_timeout,
+                                 .server_streams = streams_of(address())},
+                                options_.owner);
     }
     return http1::make_client(options_.loop, std::move(stream_), options_.limits, options_.owner);
   }

@@ -154,7 +154,7 @@ void ClientConnection::cancel() {
 bool ClientConnection::quiet() const {
   char byte;
   return ::recv(stream_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
-         (errno == EAGAIN || errno == EWOULDBLOCK);
+         (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
 void ClientConnection::close() {

@@ -71,7 +71,8 @@ bool ClientConnection::send(Bytes packets, size_t segment, uint8_t ecn) {
     case EMSGSIZE:  // longer than the path takes: that is how its length is found out
       return true;
     case EAGAIN:
-    case ENOBUFS: send_again_at_ = loop_.now() + kSendAgain; return false;
+    case ENOBUFS:
+    case ENOMEM: send_again_at_ = loop_.now() + kSendAgain; return false;
     default:  // what the network said of an earlier one
       refused(code);
       return !closing();

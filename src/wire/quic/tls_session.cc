@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "base/memory.h"
 #include "crypto/early_data.h"
 #include "crypto/handshake_step.h"
 
@@ -53,10 +54,7 @@ Result<void> TlsSession::start(net::Loop& loop, std::shared_ptr<crypto::ServerCo
   if (SSL_set_quic_tls_early_data_enabled(ssl, contexts_->settings().early_data.on ? 1 : 0) != 1) {
     return fail("cannot set a TLS session for QUIC up for early data");
   }
-  if (ngtcp2_crypto_ossl_ctx_new(&context_, ssl) != 0) {
-    context_ = nullptr;
-    return fail("cannot make a TLS context for QUIC");
-  }
+  memory::insist([&] { return ngtcp2_crypto_ossl_ctx_new(&context_, ssl) == 0; });
   return {};
 }
 
@@ -221,6 +219,13 @@ bool TlsSession::secret(ngtcp2_encryption_level level, bool writing, Bytes secre
   if (!writing) {
     return ngtcp2_crypto_derive_and_install_rx_key(*conn_, nullptr, nullptr, nullptr, level,
                                                    secret.data(), secret.size()) == 0;
+  }
+  // ngtcp2 takes for granted that they are there when it may send 1-RTT packets, and ends the
+  // process when they are not.
+  if (level == NGTCP2_ENCRYPTION_LEVEL_1RTT &&
+      ngtcp2_conn_get_remote_transport_params(*conn_) == nullptr) {
+    ngtcp2_conn_set_tls_error(*conn_, NGTCP2_ERR_REQUIRED_TRANSPORT_PARAM);
+    return false;
   }
   if (ngtcp2_crypto_derive_and_install_tx_key(*conn_, nullptr, nullptr, nullptr, level,
                                               secret.data(), secret.size()) != 0) {
