@@ -7,6 +7,7 @@ import threading
 
 from aioquic.buffer import encode_uint_var
 
+import batch
 import h3_backend
 import harness
 import pki
@@ -28,6 +29,11 @@ class Http3(harness.TestCase):
             "protocol": "h3", "tls": True, "tls_ca": str(self.ca.certificate),
             "tls_server_name": "app.internal", "tls_key_shares": ["X25519MLKEM768", "X25519"],
             **settings})
+
+    def asks(self, edge, *requests, times=1):
+        """Each of these (path, curl arguments...) from each version; (version, path, answer) each."""
+        all_of = [(version, *request) for version in harness.ALL_VERSIONS for request in requests * times]
+        return [(r[0], r[1], answer) for r, answer in zip(all_of, batch.ask(edge, all_of), strict=True)]
 
     def quic_nginx(self, name="n", server=""):
         directory = self.directory / name
@@ -52,16 +58,17 @@ class Versions(Http3):
         blob = os.urandom(4_000_000)
         (nginx.root / "file").write_bytes(blob)
         edge = self.edge(self.pool(nginx.quic) + harness.route())
-        for version in harness.ALL_VERSIONS:
-            protocol, group, name = edge.get("/facts", http=version)[2].split()
-            self.assertEqual((protocol, name), (b"HTTP/3.0", b"app.internal"))
-            self.assertIn(group, (b"X25519MLKEM768", b"0x11ec"))  # which OpenSSL 3.5 does not name
-            status, fields, body = edge.get("/file", http=version)
-            self.assertEqual((status, body == blob), (200, True))
-            self.assertEqual(fields["content-length"], ["4000000"])
-            status, fields, _ = edge.get("/file", "-I", http=version)
-            self.assertEqual((status, fields["content-length"]), (200, ["4000000"]))
-            self.assertEqual(edge.get("/none", http=version)[0], 404)
+        answers = self.asks(edge, ("/facts",), ("/file",), ("/file", "-I"), ("/none",))
+        for n, (version, path, answer) in enumerate(answers):
+            with self.subTest(version=version, path=path):
+                self.assertEqual((answer.status, answer.failed), (404 if path == "/none" else 200, 0))
+                if path == "/facts":
+                    protocol, group, name = answer.body.split()
+                    self.assertEqual((protocol, name), (b"HTTP/3.0", b"app.internal"))
+                    self.assertIn(group, (b"X25519MLKEM768", b"0x11ec"))  # which OpenSSL 3.5 does not name
+                elif path == "/file":
+                    self.assertEqual(answer.fields["content-length"], ["4000000"])
+                    self.assertTrue(answer.body == blob or n % 4 == 2)
         record = edge.wait_access(12)[0]
         self.assertEqual((record["backend_tls_version"], record["backend_group"]),
                          ("TLSv1.3", "X25519MLKEM768"))
@@ -72,18 +79,20 @@ class Versions(Http3):
         edge = self.edge(self.pool(origin.address) + harness.route())
         upload = self.directory / "upload"
         upload.write_bytes(os.urandom(700_000))
-        for version in harness.ALL_VERSIONS:
-            status, fields, body = edge.get("/a?b", "-H", "X-One: 1", http=version)
-            self.assertEqual((status, fields["x-from"]), (200, ["h3"]))
+        for version, path, answer in self.asks(edge, ("/a?b", "-H", "X-One: 1"),
+                                               ("/up", "--data-binary", f"@{upload}")):
+            body = answer.body
+            if path == "/up":
+                self.assertIn(b"\ncontent-length: 700000\n", body)
+                self.assertIn(b"\nbody: 700000\n", body)
+                continue
+            self.assertEqual((answer.status, answer.fields["x-from"]), (200, ["h3"]))
             self.assertTrue(body.startswith(b"GET /a?b\n"), body)
             self.assertIn(b"\nx-one: 1\n", body)
             self.assertIn(b"\n:scheme: https\n", body)
-            self.assertIn(f"\n:authority: localhost:{edge.port}\n".encode(), body)
+            self.assertIn(f"\n:authority: {batch.VERSIONS[version][1]}:{edge.port}\n".encode(), body)
             for gone in (b"\nhost:", b"\nconnection:", b"\ntransfer-encoding:"):
                 self.assertNotIn(gone, body)
-            body = edge.get("/up", "--data-binary", f"@{upload}", http=version)[2]
-            self.assertIn(b"\ncontent-length: 700000\n", body)
-            self.assertIn(b"\nbody: 700000\n", body)
         body = edge.get("/up", "--data-binary", f"@{upload}", "-H", "Transfer-Encoding: chunked",
                         http="1.1")[2]
         self.assertNotIn(b"\ncontent-length:", body)
@@ -110,19 +119,19 @@ class Versions(Http3):
                 request.send(b"", end=True)
 
         edge = self.edge(self.pool(self.h3(respond).address) + harness.route())
-        for version in harness.ALL_VERSIONS:
-            with self.subTest(version=version):
-                done = edge.curl("/hints", "-i", http=version)
-                text = done.stdout.decode().lower()
-                self.assertIn(" 103", text.split("\r\n")[0])
-                self.assertIn("link: </a>; rel=preload", text.split("\r\n\r\n")[0])
-                self.assertTrue(text.endswith("hinted"))
-                self.assertEqual(edge.get("/empty", http=version)[::2], (204, b""))
-                self.assertEqual(edge.get("/zero", http=version)[::2], (200, b""))
-                self.assertEqual(edge.get("/trailers", http=version)[2], b"summed")
-                head = edge.get("/head", "-I", http=version)
-                self.assertEqual((head[0], head[1]["content-length"]), (200, ["77"]))
-                self.assertEqual(len(edge.get("/long", http=version)[2]), 500_000)
+        expected = {"/hints": (200, b"hinted"), "/empty": (204, b""), "/zero": (200, b""),
+                    "/trailers": (200, b"summed"), "/long": (200, b"0123456789" * 50_000)}
+        for version, path, answer in self.asks(edge, *((path,) for path in expected), ("/head", "-I")):
+            with self.subTest(version=version, path=path):
+                self.assertEqual(answer.failed, 0)
+                if path == "/head":
+                    self.assertEqual((answer.status, answer.fields["content-length"]), (200, ["77"]))
+                    continue
+                self.assertEqual((answer.status, answer.body), expected[path])
+                if path == "/hints":
+                    hint = answer.head.decode().lower().split("\r\n\r\n")[0]
+                    self.assertIn(" 103", hint.split("\r\n")[0])
+                    self.assertIn("link: </a>; rel=preload", hint)
         with edge.tls(("http/1.1",)) as sock:
             sock.sendall(b"GET /trailers HTTP/1.1\r\nHost: localhost\r\nTE: trailers\r\n\r\n")
             text = b""
@@ -130,7 +139,6 @@ class Versions(Http3):
                 more = sock.recv(65536)
                 self.assertTrue(more, text)
                 text += more
-
 
     def test_the_recipe(self):
         nginx = self.quic_nginx()
@@ -140,8 +148,8 @@ class Versions(Http3):
             self.assertIn(old, toml)
             toml = toml.replace(old, new)
         edge = self.edge(toml + harness.route())
-        for version in harness.ALL_VERSIONS:
-            self.assertTrue(edge.get("/facts", http=version)[2].startswith(b"HTTP/3.0 "))
+        for _, _, answer in self.asks(edge, ("/facts",)):
+            self.assertTrue(answer.body.startswith(b"HTTP/3.0 "))
 
 
 class Multiplexing(Http3):
@@ -193,9 +201,8 @@ class Multiplexing(Http3):
             slow.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
             slow.recv(100)
             before = edge.memory_kib()
-            for version in harness.ALL_VERSIONS:
-                for _ in range(2):
-                    self.assertEqual(len(edge.get("/small", http=version)[2]), 100)
+            for _, _, answer in self.asks(edge, ("/small",), times=2):
+                self.assertEqual(len(answer.body), 100)
             self.assertLess(edge.memory_kib() - before, 5_000)
         self.assertEqual(origin.connections, 1)
         harness.wait_for(lambda: origin.resets, "the stream to be given up")
@@ -206,8 +213,7 @@ class Faults(Http3):
     def test_nothing_listens(self):
         port = harness.free_port()
         edge = self.edge(self.pool(f"127.0.0.1:{port}", retries=0) + harness.route())
-        for version in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get("/", http=version)[0], 502)
+        self.assertEqual([a.status for _, _, a in self.asks(edge, ("/",))], [502] * 3)
         self.assertIn("refused", edge.wait_access(3)[0]["reason"].lower())
 
     def test_a_silent_server(self):
@@ -245,11 +251,9 @@ class Faults(Http3):
         bad, good = self.h3(None, refuse), self.h3(h3_backend.echo)
         edge = self.edge(self.pool(bad.address, good.address, balance="round_robin")
                          + harness.route())
-        for version in harness.ALL_VERSIONS:
-            for _ in range(2):
-                status, _, body = edge.get("/p", "-d", "abc", http=version)  # POST too
-                self.assertEqual(status, 200)
-                self.assertIn(b"\nbody: 3\n", body)
+        for _, _, answer in self.asks(edge, ("/p", "-d", "abc"), times=2):  # POST too
+            self.assertEqual(answer.status, 200)
+            self.assertIn(b"\nbody: 3\n", answer.body)
         self.assertTrue(refused)
 
     def test_goaway(self):
@@ -262,9 +266,8 @@ class Faults(Http3):
 
         origin = self.h3(lambda r: None if r in first else h3_backend.echo(r), head)
         edge = self.edge(self.pool(origin.address) + harness.route())
-        for version in harness.ALL_VERSIONS:
-            status, _, body = edge.get("/p", "-d", "abc", http=version)
-            self.assertEqual((status, b"\nbody: 3\n" in body), (200, True))
+        for _, _, answer in self.asks(edge, ("/p", "-d", "abc")):
+            self.assertEqual((answer.status, b"\nbody: 3\n" in answer.body), (200, True))
         self.assertEqual(origin.connections, 2)
         harness.wait_for(lambda: origin.ended, "the first connection to end")
 
@@ -282,7 +285,7 @@ class Faults(Http3):
             elif kind == "/cut":
                 request.begin()
                 request.send(b"12345")
-                request.peer.backend.loop.call_later(0.3, request.reset, h3_backend.INTERNAL_ERROR)
+                request.peer.backend.loop.call_later(0.1, request.reset, h3_backend.INTERNAL_ERROR)
             elif kind == "/bytes":  # DATA first
                 request.raw(encode_uint_var(0) + encode_uint_var(3) + b"abc", end=True)
             elif kind == "/none":
@@ -292,25 +295,24 @@ class Faults(Http3):
 
         origin = self.h3(respond)
         edge = self.edge(self.pool(origin.address, retries=0) + harness.route())
-        for version in harness.ALL_VERSIONS:
-            for path in ("/reset", "/none", "/bytes"):
-                self.assertEqual(edge.get(path, http=version)[0], 502, (version, path))
-                self.assertEqual(edge.get("/", http=version)[2], b"fine", (version, path))
-            for path in ("/short", "/long", "/cut"):  # a failure that the client sees
-                done = edge.curl(path, http=version)
-                self.assertNotEqual(done.returncode, 0, (version, path, done.stdout))
-                self.assertEqual(edge.get("/", http=version)[2], b"fine", (version, path))
+        kinds = ("/reset", "/none", "/bytes", "/short", "/long", "/cut")
+        for version, path, answer in self.asks(edge, *(r for kind in kinds for r in ((kind,), ("/",)))):
+            with self.subTest(version=version, path=path):
+                if path == "/":  # after each of them
+                    self.assertEqual((answer.failed, answer.body), (0, b"fine"))
+                elif path in kinds[:3]:
+                    self.assertEqual(answer.status, 502)
+                else:  # a failure that the client sees
+                    self.assertNotEqual(answer.failed, 0, answer.body)
         self.assertGreaterEqual(edge.metric("pqedge_backend_http3_bad_responses_total"), 6)
 
     def test_a_killed_server_costs_no_request(self):
         servers = [self.quic_nginx(f"n{i}") for i in range(3)]
         edge = self.edge(self.pool(*(s.quic for s in servers), balance="round_robin", retries=2)
                          + harness.route())
-        for version in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get("/facts", http=version)[0], 200)
+        self.assertEqual([a.status for _, _, a in self.asks(edge, ("/facts",))], [200] * 3)
         servers[0].kill()
-        for version in harness.ALL_VERSIONS * 3:
-            self.assertEqual(edge.get("/facts", http=version)[0], 200)
+        self.assertEqual([a.status for _, _, a in self.asks(edge, ("/facts",), times=3)], [200] * 9)
 
     def test_a_server_that_stops_is_noticed(self):
         origin = self.h3(h3_backend.echo)
@@ -320,21 +322,24 @@ class Faults(Http3):
         origin.stop()
         again = h3_backend.H3Backend(self.certificate, h3_backend.echo, port=port)
         self.addCleanup(again.stop)
-        for version in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get("/", http=version)[0], 200)
+        self.assertEqual([a.status for _, _, a in self.asks(edge, ("/",))], [200] * 3)
 
     def test_a_client_that_leaves(self):
-        seen = threading.Event()
-        origin = self.h3(None, lambda request: seen.set())
+        seen = threading.Semaphore(0)
+        origin = self.h3(None, lambda request: seen.release())
         edge = self.edge(self.pool(origin.address) + harness.route())
-        for version in harness.ALL_VERSIONS:
-            seen.clear()
-            before = len(origin.resets)
-            done = edge.curl("/", "--max-time", "1", http=version)
-            self.assertEqual(done.returncode, 28, done.stderr)
-            self.assertTrue(seen.is_set())
-            harness.wait_for(lambda: len(origin.resets) > before, "the request to be cancelled")
-            self.assertEqual(origin.resets[-1][1], h3_backend.REQUEST_CANCELLED)
+        done = {}
+        clients = [threading.Thread(target=lambda v=v: done.update({v: edge.curl("/", "--max-time", "1", http=v)}))
+                   for v in harness.ALL_VERSIONS]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        for version, curl in done.items():
+            self.assertEqual(curl.returncode, 28, (version, curl.stderr))
+            self.assertTrue(seen.acquire(timeout=harness.WAIT))
+        harness.wait_for(lambda: len(origin.resets) == 3, "the requests to be cancelled")
+        self.assertEqual({code for _, code, *_ in origin.resets}, {h3_backend.REQUEST_CANCELLED})
         self.assertEqual(origin.connections, 1)
 
 

@@ -3,6 +3,7 @@
 
 import threading
 
+import batch
 import harness
 
 
@@ -39,26 +40,26 @@ class Buffering(harness.TestCase):
         origin = self.echo()
         self.proxy = self.edge(harness.pool(origin.address)
                                + harness.route(buffer_request="400KiB"))
-        for http in harness.ALL_VERSIONS:
-            for size in (0, 1, 300_000, 2_000_000):
-                body = bytes(i % 251 for i in range(size))
-                done = self.proxy.curl("/", "-T", "-", "-o", "/dev/null", http=http, input=body)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                head, seen = origin.requests[-1]
-                self.assertEqual(seen, body)
-                # Where all of it was here its length was told.
-                length = b"content-length: %d\r\n" % size in head.lower()
-                self.assertEqual(length, size < 400 * 1024, head)
+        bodies = [bytes(i % 251 for i in range(size)) for size in (0, 1, 300_000, 2_000_000)]
+        answers = batch.ask(self.proxy, [
+            (http, "/up", "-T", batch.Unsized(self.directory, f"pipe-{http}-{len(body)}", body), "-H", "Expect:")
+            for http in harness.ALL_VERSIONS for body in bodies])
+        self.assertEqual([(a.status, a.failed) for a in answers], [(200, 0)] * 12)
+        for (head, seen), body in zip(origin.requests, bodies * 3, strict=True):
+            self.assertTrue(seen == body, head)
+            # Where all of it was here its length was told.
+            length = b"content-length: %d\r\n" % len(body) in head.lower()
+            self.assertEqual(length, len(body) < 400 * 1024, head)
 
     def test_expect_continue(self):
         origin = self.echo()
         self.proxy = self.edge(harness.pool(origin.address)
                                + harness.route(buffer_request="64KiB"))
-        for http in harness.ALL_VERSIONS:
-            done = self.proxy.curl("/", "-d", "z" * 2000, "-H", "Expect: 100-continue",
-                                   "--expect100-timeout", "20", http=http)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertTrue(done.stdout.endswith(b"z" * 2000))
+        for answer in batch.ask(self.proxy, [
+                (http, "/", "-d", "z" * 2000, "-H", "Expect: 100-continue", "--expect100-timeout", "20")
+                for http in harness.ALL_VERSIONS]):
+            self.assertEqual(answer.failed, 0)
+            self.assertTrue(answer.body.endswith(b"z" * 2000))
 
     # ---- of answers ----
 
@@ -133,18 +134,15 @@ class Buffering(harness.TestCase):
         bad, good = self.backend(die), self.echo()
         pool = harness.pool(bad.address, good.address, balance="round_robin", retry_backoff="1ms")
         self.proxy = self.edge(pool + harness.route(buffer_response="64KiB"))
-        for http in harness.ALL_VERSIONS:
-            for _ in range(4):
-                status, _, body = self.proxy.get("/", http=http)
-                self.assertEqual(status, 200)
-                self.assertTrue(body.startswith(b"GET / HTTP/1.1"), body)
+        for answer in batch.ask(self.proxy, [(http, "/") for http in harness.ALL_VERSIONS] * 4):
+            self.assertEqual((answer.status, answer.failed), (200, 0))
+            self.assertTrue(answer.body.startswith(b"GET / HTTP/1.1"), answer.body)
         self.assertGreater(bad.connections, 0)
         # Where it cannot go again the client is told, instead of half an answer.
         self.proxy.write_config(harness.pool(bad.address)
                                 + harness.route(buffer_response="64KiB", retries=0))
         self.assertEqual(self.proxy.reload()[0], 200)
-        for http in harness.ALL_VERSIONS:
-            self.assertEqual(self.proxy.get("/", http=http)[0], 502)
+        self.assertEqual(batch.statuses(self.proxy, [(http, "/") for http in harness.ALL_VERSIONS]), [502] * 3)
 
     def test_a_slow_client_holds_no_server(self):
         size = 1_500_000
@@ -158,14 +156,15 @@ class Buffering(harness.TestCase):
 
         self.proxy = self.edge(harness.pool(self.backend(serve).address)
                                + harness.route(buffer_response="2MiB"))
-        for http in harness.ALL_VERSIONS:
-            body = self.directory / f"out-{http}"
-            client = threading.Thread(target=self.proxy.curl, args=(
-                "/", "--limit-rate", "1500k", "-o", body), kwargs={"http": http})
+        clients = {http: threading.Thread(target=self.proxy.curl, kwargs={"http": http}, args=(
+            "/", "--limit-rate", "1500k", "-o", self.directory / f"out-{http}")) for http in harness.ALL_VERSIONS}
+        for client in clients.values():
             client.start()
+        for _ in clients:
             self.assertTrue(sent.acquire(timeout=harness.WAIT))
+        for http, client in clients.items():
             client.join()
-            self.assertEqual(body.stat().st_size, size)
+            self.assertEqual((self.directory / f"out-{http}").stat().st_size, size)
 
     def test_answers_of_each_kind(self):
         def serve(sock, number):
@@ -181,12 +180,12 @@ class Buffering(harness.TestCase):
 
         self.proxy = self.edge(harness.pool(self.backend(serve).address)
                                + harness.route(buffer_response="64KiB"))
-        for http in harness.ALL_VERSIONS:
-            self.assertEqual(self.proxy.get("/empty", http=http)[::2], (200, b""))
-            self.assertEqual(self.proxy.get("/204", http=http)[::2], (204, b""))
-            done = self.proxy.curl("/trailers", "-D", "-", "-H", "TE: trailers", http=http)
-            self.assertIn(b"x-sum: 42", done.stdout.lower())
-            self.assertIn(b"ok", done.stdout)
+        kinds = (("/empty", 200, b""), ("/204", 204, b""), ("/trailers", 200, b"ok"))
+        answers = batch.ask(self.proxy, [(http, path, "-H", "TE: trailers")
+                                         for http in harness.ALL_VERSIONS for path, _, _ in kinds])
+        self.assertEqual([(a.status, a.body) for a in answers], [kind[1:] for kind in kinds] * 3)
+        for answer in answers[2::3]:
+            self.assertIn(b"x-sum: 42", answer.head.lower())
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 import threading
 
+import batch
 import harness
 
 
@@ -25,14 +26,14 @@ class Shadowing(harness.TestCase):
         self.start(shadow)
         body = self.directory / "body"
         body.write_bytes(bytes(i % 251 for i in range(50_000)))
-        for n, http in enumerate(harness.ALL_VERSIONS, 1):
-            status, fields, _ = self.proxy.get(f"/a%20b?x={n}", "-H", "X-Mine: 1", http=http)
-            self.assertEqual(status, 200)
-            status, _, echoed = self.proxy.get(
-                "/up", "-X", "POST", "--data-binary", f"@{body}", "-H", "Expect:", http=http)
-            self.assertEqual(status, 200)
-            self.assertTrue(echoed.endswith(body.read_bytes()))
-            self.wait_outcome("answered", 2 * n)
+        answers = batch.ask(self.proxy, [
+            request for n, http in enumerate(harness.ALL_VERSIONS)
+            for request in ((http, f"/a%20b?x={n}", "-H", "X-Mine: 1"),
+                            (http, "/up", "--data-binary", f"@{body}", "-H", "Expect:"))])
+        self.assertEqual([a.status for a in answers], [200] * 6)
+        for answer in answers[1::2]:
+            self.assertTrue(answer.body.endswith(body.read_bytes()))
+        self.wait_outcome("answered", 6)
 
         def key(request):
             head, text = request
@@ -46,11 +47,14 @@ class Shadowing(harness.TestCase):
     def test_an_upload_of_unknown_length_has_one_in_the_copy(self):
         shadow = self.echo()
         self.start(shadow)
-        for n, http in enumerate(harness.ALL_VERSIONS, 1):
-            done = self.proxy.curl("/", "-T", "-", http=http, input=b"piece" * 100)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.wait_outcome("answered", n)
-            head, body = shadow.requests[-1]
+        answers = batch.ask(self.proxy, [
+            (http, "/up", "-T", batch.Unsized(self.directory, f"pipe-{http}", b"piece" * 100), "-H", "Expect:")
+            for http in harness.ALL_VERSIONS])
+        self.assertEqual([(a.status, a.failed) for a in answers], [(200, 0)] * 3)
+        for head, _ in self.origin.requests:
+            self.assertNotIn(b"content-length", head.lower())
+        self.wait_outcome("answered", 3)
+        for head, body in shadow.requests:
             self.assertIn(b"content-length: 500\r\n", head.lower())
             self.assertEqual(body, b"piece" * 100)
 
@@ -66,11 +70,9 @@ class Shadowing(harness.TestCase):
             acts[number % len(acts)](sock)
 
         self.start(self.backend(serve))
-        for http in harness.ALL_VERSIONS:
-            for _ in range(len(acts)):
-                status, _, body = self.proxy.get("/", http=http)
-                self.assertEqual(status, 200)
-                self.assertTrue(body.startswith(b"GET / HTTP/1.1"))
+        for answer in batch.ask(self.proxy, [(http, "/") for http in harness.ALL_VERSIONS for _ in acts]):
+            self.assertEqual((answer.status, answer.failed), (200, 0))
+            self.assertTrue(answer.body.startswith(b"GET / HTTP/1.1"))
         self.wait_outcome("error", 3)
         self.wait_outcome("failed", 6)
 
@@ -79,20 +81,20 @@ class Shadowing(harness.TestCase):
         self.addCleanup(hang.set)
         shadow = self.backend(lambda sock, n: hang.wait(harness.WAIT))
         self.start(shadow, shadow_requests=2)
-        for http in harness.ALL_VERSIONS:
-            for _ in range(3):
-                self.assertEqual(self.proxy.get("/", http=http)[0], 200)
+        self.assertEqual(batch.statuses(self.proxy, [(http, "/") for http in harness.ALL_VERSIONS] * 3), [200] * 9)
         self.assertEqual(self.outcome("too_many"), 7)
 
     def test_no_larger_body_than_so_much(self):
         shadow = self.echo()
         self.start(shadow, shadow_body="1KiB")
-        for n, http in enumerate(harness.ALL_VERSIONS, 1):
-            # Of known length and of unknown.
-            self.assertEqual(self.proxy.get("/", "-d", "x" * 2000, http=http)[0], 200)
-            done = self.proxy.curl("/", "-T", "-", http=http, input=b"y" * 2000)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.wait_outcome("too_large", 2 * n)
+        # Of known length and of unknown.
+        answers = batch.ask(self.proxy, [
+            request for http in harness.ALL_VERSIONS
+            for request in ((http, "/", "-d", "x" * 2000),
+                            (http, "/up", "-T", batch.Unsized(self.directory, f"pipe-{http}", b"y" * 2000),
+                             "-H", "Expect:"))])
+        self.assertEqual([(a.status, a.failed) for a in answers], [(200, 0)] * 6)
+        self.wait_outcome("too_large", 6)
         self.assertEqual(shadow.requests, [])
 
     def test_a_client_that_leaves_within_its_body(self):

@@ -50,13 +50,13 @@ class Limits(harness.TestCase):
 
     def expect(self, status, reason):
         requests = [(http, path) for http in harness.ALL_VERSIONS for path in ("/pool", "/route")]
-        self.assertEqual(batch.statuses(self.proxy, requests), [status] * 6)
+        self.assertEqual(batch.statuses(self.proxy, requests, together=True), [status] * 6)
         for record in self.proxy.wait_access(6):
             self.assertIn(reason, record["reason"])
 
     def broken(self):
         answers = batch.ask(self.proxy, [(http, path) for http in harness.ALL_VERSIONS
-                                         for path in ("/pool", "/route")])
+                                         for path in ("/pool", "/route")], together=True)
         for answer in answers:
             self.assertNotEqual(answer.failed, 0, "a broken answer looked whole")
         return answers
@@ -120,7 +120,7 @@ class Limits(harness.TestCase):
         self.proxy = self.edge(
             harness.pool(origin.address, request_timeout="100ms", response_timeout="100ms")
             + harness.route(request_timeout="0s", response_timeout="20s"))
-        self.assertEqual(batch.statuses(self.proxy, [(h, "/") for h in harness.ALL_VERSIONS]),
+        self.assertEqual(batch.statuses(self.proxy, [(h, "/") for h in harness.ALL_VERSIONS], together=True),
                          [200] * 3)
 
     def test_an_unused_connection_is_closed(self):
@@ -148,7 +148,7 @@ class Limits(harness.TestCase):
         self.proxy = self.edge(
             harness.pool(self.backend(serve).address, read_timeout="400ms") + harness.route())
         for answer in batch.ask(self.proxy, [(http, "/", "--limit-rate", "2500k")
-                                             for http in harness.ALL_VERSIONS]):
+                                             for http in harness.ALL_VERSIONS], together=True):
             self.assertEqual((answer.failed, len(answer.body)), (0, size))
 
 
