@@ -47,6 +47,8 @@ def request(client, options, stream, path):
     """One request as the options say."""
     fields = client.fields(method=options.get("method", "GET"), path=path) + options.get("more", b"")
     upload, trailers = options.get("upload"), options.get("upload_trailers")
+    if stream < 2 * options.get("requests", 1) - 1:
+        upload = None  # it is for the last
     if options.get("partial"):
         client.send(headers(stream, fields, end=False), data(stream, b"some"))
     elif upload is None:

@@ -26,9 +26,23 @@ class Clients(harness.TestCase):
         super().setUp()
         self.origin = Origin()
         self.addCleanup(self.origin.stop)
-        self.proxy = self.edge(harness.pool(self.origin.address) + harness.route())
+        self.proxy = self.edge(
+            harness.pool(self.origin.address) + harness.route()
+            + harness.pool(self.unreachable(), name="stuck", connect_timeout="60s")
+            + harness.route("stuck", "stuck", path="/stuck"))
         self.tls = ssl.create_default_context(cafile=str(self.proxy.certificate.chain))
         self.tls.set_alpn_protocols(["h2"])
+
+    def unreachable(self):
+        """An address that neither takes a connection nor refuses it: its queue is full."""
+        listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self.addCleanup(listener.close)
+        for _ in range(3):
+            waiting = socket.socket()
+            self.addCleanup(waiting.close)
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        return f"127.0.0.1:{listener.getsockname()[1]}"
 
     def connect(self, mark):
         sock = socket.create_connection(("127.0.0.1", self.proxy.port), timeout=harness.WAIT)

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "wire/http2/client_connection.h"
+#include "wire/http2/memory.h"
 
 namespace pqedge::http2 {
 namespace {
@@ -31,6 +32,12 @@ struct ClientCallbacks {
   }
 
   // ---- receiving
+
+  static int on_begin_frame(nghttp2_session* session, const nghttp2_frame_hd* hd, void* user_data) {
+    ClientConnection& c = of(user_data);
+    if (hd->type == NGHTTP2_SETTINGS) c.windows_.begin(session, c.open_);
+    return 0;
+  }
 
   static int on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void*) {
     if (ClientStream* s = stream_of(session, frame->hd.stream_id)) s->begin_section();
@@ -80,12 +87,12 @@ struct ClientCallbacks {
         break;
       case NGHTTP2_SETTINGS:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) c.on_settings();
+        if (!c.windows_.holds(session)) {
+          nghttp2_session_terminate_session(session, NGHTTP2_FLOW_CONTROL_ERROR);
+        }
         break;
-      case NGHTTP2_GOAWAY:
-        c.on_goaway(frame->goaway);
-        break;
-      default:
-        break;
+      case NGHTTP2_GOAWAY: c.on_goaway(frame->goaway); break;
+      default: break;
     }
     return result(c);
   }
@@ -121,8 +128,7 @@ struct ClientCallbacks {
       case NGHTTP2_GOAWAY:
         if (frame->goaway.error_code != NGHTTP2_NO_ERROR) of(user_data).errors_sent_ = true;
         break;
-      default:
-        break;
+      default: break;
     }
     return 0;
   }
@@ -140,8 +146,7 @@ struct ClientCallbacks {
     return 0;
   }
 
-  static int on_stream_close(nghttp2_session* session, int32_t id, uint32_t code,
-                             void* user_data) {
+  static int on_stream_close(nghttp2_session* session, int32_t id, uint32_t code, void* user_data) {
     if (ClientStream* s = stream_of(session, id)) of(user_data).on_stream_gone(*s, id, code);
     return 0;
   }
@@ -164,9 +169,9 @@ struct Prototype {
   Prototype() {
     nghttp2_session_callbacks* c = nullptr;
     nghttp2_option* o = nullptr;
-    if (nghttp2_session_callbacks_new(&c) != 0) return;
+    memory::insist([&] { return nghttp2_session_callbacks_new(&c) == 0; });
     callbacks.reset(c);
-    if (nghttp2_option_new(&o) != 0) return;
+    memory::insist([&] { return nghttp2_option_new(&o) == 0; });
     option.reset(o);
     set_callbacks(c);
     nghttp2_option_set_no_auto_window_update(o, 1);
@@ -179,6 +184,7 @@ struct Prototype {
 
   static void set_callbacks(nghttp2_session_callbacks* c) {
     using C = ClientCallbacks;
+    nghttp2_session_callbacks_set_on_begin_frame_callback(c, C::on_begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(c, C::on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback2(c, C::on_header);
     nghttp2_session_callbacks_set_on_invalid_header_callback2(c, C::on_invalid_header);
@@ -197,9 +203,9 @@ struct Prototype {
 nghttp2_session* new_client_session(ClientConnection& connection) {
   static const Prototype prototype;
   nghttp2_session* session = nullptr;
-  if (!prototype.option) return nullptr;
-  nghttp2_session_client_new2(&session, prototype.callbacks.get(), &connection,
-                              prototype.option.get());
+  nghttp2_mem mem = library_memory();
+  nghttp2_session_client_new3(&session, prototype.callbacks.get(), &connection,
+                              prototype.option.get(), &mem);
   return session;
 }
 

@@ -146,9 +146,13 @@ void ClientConnection::on_readable() {
 // False: the connection has ended.
 bool ClientConnection::feed(const ChunkRef& chunk, Bytes bytes) {
   feeding_ = &chunk;
-  const nghttp2_ssize n = nghttp2_session_mem_recv2(session_, bytes.data(), bytes.size());
+  const size_t good = frames_.pass(bytes);
+  const nghttp2_ssize n = nghttp2_session_mem_recv2(session_, bytes.data(), good);
   feeding_ = nullptr;
   if (n < 0) fail_later(http::Abort::protocol_error, "the backend broke HTTP/2");
+  if (const auto error = frames_.error()) {
+    nghttp2_session_terminate_session(session_, static_cast<uint32_t>(*error));
+  }
   if (failure_ == http::Abort::none) return true;
   fail(failure_, failure_detail_);
   return false;
@@ -232,9 +236,8 @@ bool ClientConnection::tell_writable() {
 void ClientConnection::settle() {
   const bool dry = nghttp2_session_want_write(session_) == 0;
   if (errors_sent_ && dry) {
-    return fail(http::Abort::protocol_error, settings_seen_
-                                                 ? "the backend broke HTTP/2"
-                                                 : "the backend does not speak HTTP/2");
+    return fail(http::Abort::protocol_error,
+                settings_seen_ ? "the backend broke HTTP/2" : "the backend does not speak HTTP/2");
   }
   if (close_due_ || (going_away_ && open_count_ == 0)) {
     stream_->shutdown_write();
@@ -328,7 +331,8 @@ void ClientConnection::fail(http::Abort why, std::string_view detail) {
     s.deliver_staged();
     // A kept connection that died before a byte of an answer, or one that took no byte of the
     // request: nothing was processed that an idempotent request could not repeat.
-    const bool unanswered = lost && !s.answered() && (s.earlier_requests() > 0 || !s.anything_sent());
+    const bool unanswered =
+        lost && !s.answered() && (s.earlier_requests() > 0 || !s.anything_sent());
     s.tell_reset(why, unanswered, detail);
   }
 }
@@ -366,7 +370,7 @@ void ClientConnection::on_timer() {
 bool ClientConnection::quiet() const {
   char byte;
   const ssize_t n = ::recv(stream_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK));
+  return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
 }
 
 std::unique_ptr<http::ClientConnection> make_client(net::Loop& loop,

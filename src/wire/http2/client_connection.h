@@ -20,6 +20,8 @@
 #include "wire/http2/client.h"
 #include "wire/http2/client_stream.h"
 #include "wire/http2/frame.h"
+#include "wire/http2/frame_watch.h"
+#include "wire/http2/window_watch.h"
 
 namespace pqedge::http2 {
 
@@ -127,6 +129,8 @@ class ClientConnection final : public http::ClientConnection, private net::Strea
   std::string_view failure_detail_;
   std::string_view end_reason_;
 
+  FrameWatch frames_;
+  WindowWatch windows_;
   const ChunkRef* feeding_ = nullptr;  // the chunk that nghttp2 is reading from
   IntrusiveList<ClientStream, ClientOpenList> open_;
   IntrusiveList<ClientStream, ClientStagedList> staged_;

@@ -129,15 +129,7 @@ void ClientStream::send_request_end(const http::Fields* trailers) {
     return fail(http::Abort::internal_error, "request body shorter than its Content-Length");
   }
   sending_ = Sending::ending;
-  if (trailers != nullptr && !trailers->empty()) {
-    // They leave after the last DATA, when the handler's fields may be gone.
-    trailers_ = std::make_unique<OwnedFields>();
-    for (const nghttp2_nv& f : FieldBlock::of_thread().trailers(*trailers)) {
-      trailers_->emplace_back(std::string(reinterpret_cast<const char*>(f.name), f.namelen),
-                              std::string(reinterpret_cast<const char*>(f.value), f.valuelen));
-    }
-    if (trailers_->empty()) trailers_.reset();
-  }
+  trailers_ = OwnedTrailers::of(trailers);
   if (std::exchange(deferred_, false)) nghttp2_session_resume_data(connection_->session(), id_);
   connection_->schedule_pump();
   if (answer_ == Answer::whole) handler_ = nullptr;  // it has heard all
@@ -156,21 +148,10 @@ nghttp2_ssize ClientStream::read_data(size_t length, uint32_t* data_flags) {
     *data_flags |= NGHTTP2_DATA_FLAG_EOF;
     if (trailers_ != nullptr) {
       *data_flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-      submit_trailers();
+      trailers_->submit(connection_->session(), id_);
     }
   }
   return static_cast<nghttp2_ssize>(n);
-}
-
-void ClientStream::submit_trailers() {
-  std::vector<nghttp2_nv> fields;
-  fields.reserve(trailers_->size());
-  for (auto& [name, value] : *trailers_) {
-    fields.push_back({reinterpret_cast<uint8_t*>(name.data()),
-                      reinterpret_cast<uint8_t*>(value.data()), name.size(), value.size(),
-                      NGHTTP2_NV_FLAG_NONE});
-  }
-  nghttp2_submit_trailer(connection_->session(), id_, fields.data(), fields.size());
 }
 
 void ClientStream::take_data(size_t size, net::Stream& transport) {

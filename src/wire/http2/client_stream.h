@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "http/stream.h"
 #include "net/stream.h"
 #include "wire/http2/frame.h"
+#include "wire/http2/owned_trailers.h"
 #include "wire/http2/response_reader.h"
 #include "wire/http2/staged_body.h"
 
@@ -101,7 +101,6 @@ class ClientStream final : public http::ClientStream,
 
  private:
   friend struct ClientStreamPool;
-  using OwnedFields = std::vector<std::pair<std::string, std::string>>;
 
   ClientStream() = default;
   void hand_over(Slice bytes);
@@ -109,7 +108,6 @@ class ClientStream final : public http::ClientStream,
   void fail(http::Abort why, std::string_view detail);
   void refuse(std::string_view detail);
   void submit_reset(ErrorCode code);
-  void submit_trailers();
   void let_go();
 
   ClientConnection* connection_ = nullptr;
@@ -136,7 +134,7 @@ class ClientStream final : public http::ClientStream,
   ResponseReader reader_;
   SliceQueue out_;
   StagedBody staged_;
-  std::unique_ptr<OwnedFields> trailers_;
+  std::unique_ptr<OwnedTrailers> trailers_;
 };
 
 }  // namespace pqedge::http2

@@ -17,6 +17,10 @@ FrameScanner::Result FrameScanner::scan(Bytes bytes, Nanos now) {
     }
     if (payload_left_ > 0) {
       const Bytes part = bytes.subspan(at, std::min(payload_left_, bytes.size() - at));
+      if (!check_.pass(part)) {
+        error_ = ErrorCode::protocol_error;
+        return {at, Stop::bad_frame, {}, frame_.stream_id, false, frame_.type, error_};
+      }
       const size_t n = watch_strings_ ? pass_payload(part) : part.size();
       payload_left_ -= n;
       at += n;
@@ -33,11 +37,13 @@ FrameScanner::Result FrameScanner::scan(Bytes bytes, Nanos now) {
     if (header_have_ < kFrameHeaderSize) return {bytes.size()};
 
     const FrameHeader frame = FrameHeader::parse(header_);
-    const Stop stop = judge(frame, now);
+    const auto bad = check_.begin(frame);
+    error_ = bad.value_or(ErrorCode::no_error);
+    const Stop stop = bad ? Stop::bad_frame : judge(frame, now);
     if (stop != Stop::none) {
       // Without the bytes just read nghttp2 has no whole header, and does not act on this frame.
       header_have_ = had;
-      return {at, stop, charged_, frame.stream_id};
+      return {at, stop, charged_, frame.stream_id, false, frame.type, error_};
     }
     header_have_ = 0;
     at += n;
@@ -77,19 +83,13 @@ void FrameScanner::end_frame() {
 FrameScanner::Stop FrameScanner::judge(const FrameHeader& frame, Nanos now) {
   bool within = true;
   switch (frame.type) {
-    case FrameType::data:
-      // Padding alone is seen by the connection: its length is inside the payload.
-      if ((frame.flags & flag::kEndStream) != 0 || frame.length >= kTinyData) break;
-      within = spend(frame.length == 0 ? Charge::empty_data : Charge::tiny_data, now);
-      break;
+    case FrameType::data: return judge_data(frame, now);
     case FrameType::headers:
-    case FrameType::continuation:
-      return judge_block(frame, now);
+    case FrameType::continuation: return judge_block(frame, now);
     case FrameType::priority:
-    case FrameType::priority_update:
-      within = spend(Charge::priority, now);
-      break;
+    case FrameType::priority_update: within = spend(Charge::priority, now); break;
     case FrameType::rst_stream:
+      if (frame.stream_id == data_stream_) data_stream_ = 0;
       within = spend(Charge::reset, now);
       break;
     case FrameType::settings:
@@ -100,18 +100,12 @@ FrameScanner::Stop FrameScanner::judge(const FrameHeader& frame, Nanos now) {
       }
       settings_seen_ = true;
       break;
-    case FrameType::ping:
-      within = spend(Charge::ping, now);
-      break;
-    case FrameType::window_update:
-      within = spend(Charge::window_update, now);
-      break;
+    case FrameType::ping: within = spend(Charge::ping, now); break;
+    case FrameType::window_update: within = spend(Charge::window_update, now); break;
     case FrameType::push_promise:  // a connection error to nghttp2 (RFC 9113 8.4)
       break;
     case FrameType::goaway:
-    default:
-      within = spend(Charge::unknown, now);
-      break;
+    default: within = spend(Charge::unknown, now); break;
   }
   return within ? Stop::none : Stop::flood;
 }
@@ -125,6 +119,7 @@ FrameScanner::Stop FrameScanner::judge_block(const FrameHeader& frame, Nanos now
     }
     permitted_ = 0;
     highest_stream_ = std::max(highest_stream_, odd ? frame.stream_id : 0);
+    data_stream_ = (frame.flags & flag::kEndStream) == 0 ? frame.stream_id : 0;
     if (!spend(Charge::headers, now)) return Stop::flood;
     block_size_ = 0;
     head_began_ = now;
@@ -133,6 +128,27 @@ FrameScanner::Stop FrameScanner::judge_block(const FrameHeader& frame, Nanos now
   }
   block_size_ += frame.length;
   return block_size_ > max_block_ ? Stop::long_block : Stop::none;
+}
+
+// RFC 9113 5.1: who ended a stream sends nothing more on it. Asked once where an upload begins or
+// goes on after another's frames, not for each frame.
+FrameScanner::Stop FrameScanner::judge_data(const FrameHeader& frame, Nanos now) {
+  if (frame.stream_id != data_stream_) {
+    const bool odd = (frame.stream_id & 1) != 0;
+    if (odd && frame.stream_id <= highest_stream_ && frame.stream_id != permitted_) {
+      return Stop::old_stream;
+    }
+    permitted_ = 0;
+    data_stream_ = frame.stream_id;
+  }
+  if ((frame.flags & flag::kEndStream) != 0) {
+    data_stream_ = 0;
+    return Stop::none;
+  }
+  // Padding alone is seen by the connection: its length is inside the payload.
+  if (frame.length >= kTinyData) return Stop::none;
+  const Charge charge = frame.length == 0 ? Charge::empty_data : Charge::tiny_data;
+  return spend(charge, now) ? Stop::none : Stop::flood;
 }
 
 }  // namespace pqedge::http2

@@ -1,5 +1,6 @@
 // Looks at the 9-byte header of every frame a client sends before nghttp2 does: charges the flood
-// budget, and finds what nghttp2 drops without a word (HEADERS on an old stream, nghttp2#2278).
+// budget, and finds what nghttp2 drops without a word (HEADERS on an old stream, nghttp2#2278; DATA
+// on one that is not there any more), or does not look at (frame_check.h).
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include "base/time.h"
 #include "wire/http2/flood_budget.h"
 #include "wire/http2/frame.h"
+#include "wire/http2/frame_check.h"
 #include "wire/http2/hpack_strings.h"
 
 namespace pqedge::http2 {
@@ -21,10 +23,11 @@ class FrameScanner {
   enum class Stop : uint8_t {
     none,        // everything was scanned
     flood,       // the budget is spent on `charge`
-    old_stream,  // HEADERS on `stream_id`, which is not above all before it: the caller judges, and
-                 // calls permit() to go on
+    old_stream,  // HEADERS on `stream_id`, which is not above all before it, or DATA where the peer
+                 // may have ended the stream: the caller judges, and calls permit() to go on
     long_block,  // a field block of more than the limit of encoded bytes
-    long_string  // a string in a field block that nghttp2 does not decode; the scan is over
+    long_string,  // a string in a field block that nghttp2 does not decode; the scan is over
+    bad_frame     // `error` is what the connection ends with; the scan is over
   };
   struct Result {
     size_t size = 0;  // bytes that nghttp2 may be given; the frame that stopped us is not in it
@@ -32,6 +35,8 @@ class FrameScanner {
     Charge charge{};
     uint32_t stream_id = 0;
     bool in_path = false;  // the long string is the value of ":path"
+    FrameType type{};      // of the frame that stopped us
+    ErrorCode error{};
   };
 
   // `max_block`: encoded bytes of one field block, HEADERS and its CONTINUATIONs together.
@@ -52,6 +57,7 @@ class FrameScanner {
  private:
   Stop judge(const FrameHeader& frame, Nanos now);
   Stop judge_block(const FrameHeader& frame, Nanos now);
+  Stop judge_data(const FrameHeader& frame, Nanos now);
   bool spend(Charge charge, Nanos now) {
     charged_ = charge;
     return budget_.spend(charge, now);
@@ -74,8 +80,11 @@ class FrameScanner {
   Nanos head_began_ = kNever;
   uint32_t highest_stream_ = 0;
   uint32_t permitted_ = 0;
+  uint32_t data_stream_ = 0;    // the peer's last frame there was HEADERS or DATA, and not its end
   bool settings_seen_ = false;  // the first SETTINGS is part of the preface, and free
   Charge charged_{};
+  FrameCheck check_;
+  ErrorCode error_{};
 };
 
 }  // namespace pqedge::http2

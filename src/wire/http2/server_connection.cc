@@ -55,7 +55,7 @@ void Connection::start() {
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
        std::min(limits_->body_window, limits_->connection_window / 4)},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits_->max_head},
-      {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},  // RFC 9218 2.1
+      {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},    // RFC 9218 2.1
       {NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1},  // RFC 8441 3; only where it is offered
   }};
   const int settled =
@@ -109,10 +109,9 @@ bool Connection::receive(const ChunkRef& chunk, Bytes bytes) {
     if (scanned.size > 0 && !feed(chunk, bytes.first(scanned.size))) return false;
     bytes = bytes.subspan(scanned.size);
     switch (scanned.stop) {
-      case FrameScanner::Stop::none:
-        break;
+      case FrameScanner::Stop::none: break;
       case FrameScanner::Stop::old_stream:
-        if (!judge_old_stream(scanned.stream_id)) return false;
+        if (!judge_old_stream(scanned.stream_id, scanned.type)) return false;
         scanner_.permit(scanned.stream_id);
         break;
       case FrameScanner::Stop::flood:
@@ -126,6 +125,9 @@ bool Connection::receive(const ChunkRef& chunk, Bytes bytes) {
       case FrameScanner::Stop::long_string:
         if (!stop_input(scanned.in_path)) return false;
         break;
+      case FrameScanner::Stop::bad_frame:
+        fail({scanned.error, http::Abort::protocol_error, "bad frame"});
+        return false;
     }
   }
   if (state_ < State::lingering) {
@@ -168,21 +170,24 @@ bool Connection::feed(const ChunkRef& chunk, Bytes bytes) {
 }
 
 // RFC 9113 5.1 and 5.1.1: HEADERS on a stream that is not new are trailers of an open one, were
-// under way when we reset it, or are an error.
-bool Connection::judge_old_stream(uint32_t stream_id) {
+// under way when we reset it, or are an error. So are DATA; nghttp2 judges those of a stream that
+// it knows. Of DATA on a stream that we do not remember nobody knows who ended it: an upload that
+// was cut may go on for a round trip.
+bool Connection::judge_old_stream(uint32_t stream_id, FrameType type) {
+  const bool data = type == FrameType::data;
   if (nghttp2_session_find_stream(session_, static_cast<int32_t>(stream_id)) != nullptr)
     return true;
   // After the final GOAWAY nghttp2 decodes and drops what belongs to streams it did not take.
   if (state_ == State::draining) return true;
   switch (recent_.find(stream_id)) {
-    case RecentStreams::Ending::reset_by_us:
-      return true;
+    case RecentStreams::Ending::reset_by_us: return true;
     case RecentStreams::Ending::ended_by_peer:
-      fail({ErrorCode::stream_closed, http::Abort::protocol_error, "HEADERS on a closed stream"});
+      fail({ErrorCode::stream_closed, http::Abort::protocol_error,
+            data ? "DATA on a closed stream" : "HEADERS on a closed stream"});
       return false;
-    case RecentStreams::Ending::unknown:
-      break;
+    case RecentStreams::Ending::unknown: break;
   }
+  if (data) return true;
   fail({ErrorCode::protocol_error, http::Abort::protocol_error, "HEADERS on a lower stream"});
   return false;
 }

@@ -27,6 +27,7 @@
 #include "wire/http2/frame_scanner.h"
 #include "wire/http2/recent_streams.h"
 #include "wire/http2/server_stream.h"
+#include "wire/http2/window_watch.h"
 
 namespace pqedge::http2 {
 
@@ -90,7 +91,7 @@ class Connection final : public http::ServerConnection, private net::StreamHandl
   // Reading (server_connection.cc).
   bool receive(const ChunkRef& chunk, Bytes bytes);
   bool feed(const ChunkRef& chunk, Bytes bytes);
-  bool judge_old_stream(uint32_t stream_id);
+  bool judge_old_stream(uint32_t stream_id, FrameType type);
   bool stop_input(bool in_path);
   void deliver_staged();
   void on_transport_end();
@@ -155,6 +156,7 @@ class Connection final : public http::ServerConnection, private net::StreamHandl
   FrameScanner scanner_;
   RecentStreams recent_;
   http::EarlyPriorities early_priorities_;
+  WindowWatch windows_;
   const ChunkRef* feeding_ = nullptr;  // the chunk that nghttp2 is reading from
   ServerStream* decoding_ = nullptr;   // whose field section nghttp2 is decoding
   size_t block_bytes_ = 0;             // of that section's frames

@@ -19,19 +19,14 @@ nghttp2_ssize read_source(nghttp2_session*, int32_t, uint8_t*, size_t length, ui
 ErrorCode error_code(http::Abort why) {
   switch (why) {
     case http::Abort::cancelled:
-    case http::Abort::timed_out:
-      return ErrorCode::cancel;
-    case http::Abort::protocol_error:
-      return ErrorCode::protocol_error;
-    case http::Abort::refused:
-      return ErrorCode::refused_stream;
+    case http::Abort::timed_out: return ErrorCode::cancel;
+    case http::Abort::protocol_error: return ErrorCode::protocol_error;
+    case http::Abort::refused: return ErrorCode::refused_stream;
     case http::Abort::too_large:
-    case http::Abort::flood:
-      return ErrorCode::enhance_your_calm;
+    case http::Abort::flood: return ErrorCode::enhance_your_calm;
     case http::Abort::none:  // NO_ERROR would look like a clean end
     case http::Abort::connection_lost:
-    case http::Abort::internal_error:
-      break;
+    case http::Abort::internal_error: break;
   }
   return ErrorCode::internal_error;
 }
@@ -78,7 +73,7 @@ ServerStream* ServerStream::take(Connection& connection, int32_t id) {
   s->response_ = ResponseState::none;
   s->abort_ = http::Abort::protocol_error;
   s->remote_ended_ = s->peer_reset_ = s->own_reset_ = false;
-  s->deferred_ = s->above_mark_ = s->length_known_ = s->tunnel_ = false;
+  s->deferred_ = s->above_mark_ = s->length_known_ = s->tunnel_ = s->connect_ = false;
   s->early_priority_.reset();
   s->unconsumed_ = 0;
   s->body_received_ = s->response_left_ = 0;
@@ -123,7 +118,8 @@ void ServerStream::on_head_complete(bool end) {
     return refuse(reader_.refusal_status(), reader_.refusal_reason());
   }
   request_ = end ? RequestState::complete : RequestState::body;
-  tunnel_ = message_->method == http::Method::connect || !message_->upgrade.empty();
+  connect_ = message_->method == http::Method::connect;
+  tunnel_ = connect_ || !message_->upgrade.empty();
   body_progress_ = connection_->now();
   handler_->on_head(end);
 }
@@ -152,7 +148,8 @@ void ServerStream::on_data(const ChunkRef& chunk, Bytes bytes) {
   body_progress_ = connection_->now();
   body_received_ += bytes.size();
   unconsumed_ += static_cast<uint32_t>(bytes.size());
-  if (body_received_ > connection_->limits().max_body && !tunnel_) return refuse(413, "request body too large");
+  if (body_received_ > connection_->limits().max_body && !tunnel_)
+    return refuse(413, "request body too large");
   if (bytes.size() < kReferenceMin) return stage(bytes);
   deliver_staged();
   if (request_ == RequestState::body) hand_over({chunk, bytes.data(), bytes.size()});
@@ -258,16 +255,16 @@ void ServerStream::send_head(const http::Response& response, bool end) {
   connection_->schedule_pump();
 }
 
-// Before the first of the answer. Of the backend's opinion (RFC 9218 8) counts what it names, in the
-// place of what the client said.
+// Before the first of the answer. Of the backend's opinion (RFC 9218 8) counts what it names, in
+// the place of what the client said.
 void ServerStream::settle_priority(const http::Response& response) {
   nghttp2_session* session = connection_->session();
   const http::Field* field = response.fields.find(http::Name::priority);
   if (!early_priority_ && field == nullptr) return;
   nghttp2_extpri known{};
   if (nghttp2_session_get_extpri_stream_priority(session, &known, id_) != 0) return;
-  http::Priority priority = early_priority_.value_or(
-      http::Priority{.urgency = static_cast<uint8_t>(known.urgency), .incremental = known.inc != 0});
+  http::Priority priority = early_priority_.value_or(http::Priority{
+      .urgency = static_cast<uint8_t>(known.urgency), .incremental = known.inc != 0});
   if (field != nullptr) priority = http::parse_priority(field->value, priority);
   const nghttp2_extpri next{.urgency = priority.urgency, .inc = priority.incremental ? 1 : 0};
   nghttp2_session_change_extpri_stream_priority(session, id_, &next, 0);
@@ -291,15 +288,7 @@ void ServerStream::send_end(const http::Fields* trailers) {
   // A short body must not look whole (RFC 9113 8.1.1).
   if (length_known_ && response_left_ != 0) return fail_response();
   response_ = ResponseState::ending;
-  if (trailers != nullptr && !trailers->empty()) {
-    // They leave after the last DATA, when the handler's fields may be gone.
-    trailers_ = std::make_unique<OwnedFields>();
-    for (const nghttp2_nv& f : FieldBlock::of_thread().trailers(*trailers)) {
-      trailers_->emplace_back(std::string(reinterpret_cast<const char*>(f.name), f.namelen),
-                              std::string(reinterpret_cast<const char*>(f.value), f.valuelen));
-    }
-    if (trailers_->empty()) trailers_.reset();
-  }
+  trailers_ = OwnedTrailers::of(trailers);
   if (std::exchange(deferred_, false)) nghttp2_session_resume_data(connection_->session(), id_);
   connection_->schedule_pump();
 }
@@ -317,21 +306,10 @@ nghttp2_ssize ServerStream::read_data(size_t length, uint32_t* data_flags) {
     *data_flags |= NGHTTP2_DATA_FLAG_EOF;
     if (trailers_ != nullptr) {
       *data_flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-      submit_trailers();
+      trailers_->submit(connection_->session(), id_);
     }
   }
   return static_cast<nghttp2_ssize>(n);
-}
-
-void ServerStream::submit_trailers() {
-  std::vector<nghttp2_nv> fields;
-  fields.reserve(trailers_->size());
-  for (auto& [name, value] : *trailers_) {
-    fields.push_back({reinterpret_cast<uint8_t*>(name.data()),
-                      reinterpret_cast<uint8_t*>(value.data()), name.size(), value.size(),
-                      NGHTTP2_NV_FLAG_NONE});
-  }
-  nghttp2_submit_trailer(connection_->session(), id_, fields.data(), fields.size());
 }
 
 void ServerStream::take_data(size_t size, net::Stream& transport) {
@@ -398,9 +376,10 @@ void ServerStream::reset(http::Abort why) {
   trailers_.reset();
   drop_request();
   if (closed_at_ == 0) {
-    // RFC 9113 8.5: the other end of the tunnel broke.
+    // The other end of the tunnel broke: RFC 9113 8.5; where it is an upgrade, RFC 8441 5.
     const bool far_end = tunnel_ && why == http::Abort::connection_lost;
-    submit_reset(far_end ? ErrorCode::connect_error : error_code(why));
+    const ErrorCode broke = connect_ ? ErrorCode::connect_error : ErrorCode::cancel;
+    submit_reset(far_end ? broke : error_code(why));
     if (why == http::Abort::protocol_error) connection_->charge(Charge::provoked_reset);
   }
 }

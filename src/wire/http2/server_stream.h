@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "http/stream.h"
 #include "net/stream.h"
 #include "wire/http2/frame.h"
+#include "wire/http2/owned_trailers.h"
 #include "wire/http2/request_reader.h"
 
 namespace pqedge::http2 {
@@ -139,7 +139,6 @@ class ServerStream final : public http::ServerStream,
 
  private:
   friend struct StreamPool;
-  using OwnedFields = std::vector<std::pair<std::string, std::string>>;
 
   ServerStream() = default;
   void stage(Bytes bytes);
@@ -148,7 +147,6 @@ class ServerStream final : public http::ServerStream,
   void submit_reset(ErrorCode code);
   void fail_response();
   void break_off(ErrorCode code);
-  void submit_trailers();
   void settle_priority(const http::Response& response);
 
   Connection* connection_ = nullptr;
@@ -165,6 +163,7 @@ class ServerStream final : public http::ServerStream,
   bool above_mark_ = false;    // on_writable() is owed once the backlog is low
   bool length_known_ = false;  // of the response body
   bool tunnel_ = false;        // the request asks for one (http/stream.h)
+  bool connect_ = false;       // ... by CONNECT, not by an upgrade
   uint32_t unconsumed_ = 0;    // body bytes handed over, without credit given for them
   uint64_t body_received_ = 0;
   uint64_t response_left_ = 0;  // of a body with a length: bytes the handler still owes
@@ -179,7 +178,7 @@ class ServerStream final : public http::ServerStream,
   ChunkRef staging_;
   size_t staged_from_ = 0;  // bytes of staging_ handed over
   size_t staged_to_ = 0;    // bytes of staging_ filled
-  std::unique_ptr<OwnedFields> trailers_;
+  std::unique_ptr<OwnedTrailers> trailers_;
 };
 
 }  // namespace pqedge::http2

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "wire/http2/counters.h"
+#include "wire/http2/memory.h"
 #include "wire/http2/server_connection.h"
 
 namespace pqedge::http2 {
@@ -33,8 +34,9 @@ struct SessionCallbacks {
 
   // ---- receiving
 
-  static int on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* hd, void* user_data) {
+  static int on_begin_frame(nghttp2_session* session, const nghttp2_frame_hd* hd, void* user_data) {
     Connection& c = of(user_data);
+    if (hd->type == NGHTTP2_SETTINGS) c.windows_.begin(session, c.open_);
     if (hd->type == NGHTTP2_HEADERS) c.block_bytes_ = 0;
     if (hd->type == NGHTTP2_HEADERS || hd->type == NGHTTP2_CONTINUATION) {
       c.block_bytes_ += kFrameHeaderSize + hd->length;
@@ -94,18 +96,20 @@ struct SessionCallbacks {
   static int on_frame_recv(nghttp2_session* session, const nghttp2_frame* frame, void* user_data) {
     Connection& c = of(user_data);
     switch (frame->hd.type) {
-      case NGHTTP2_HEADERS:
-        on_section_end(c, frame);
-        break;
-      case NGHTTP2_DATA:
-        on_data_frame(c, stream_of(session, frame->hd.stream_id), frame);
-        break;
+      case NGHTTP2_HEADERS: on_section_end(c, frame); break;
+      case NGHTTP2_DATA: on_data_frame(c, stream_of(session, frame->hd.stream_id), frame); break;
       case NGHTTP2_RST_STREAM:
         if (ServerStream* s = stream_of(session, frame->hd.stream_id)) s->note_peer_reset();
         break;
       case NGHTTP2_PRIORITY_UPDATE:
-        on_priority_update(c, session, *static_cast<const nghttp2_ext_priority_update*>(
-                                           frame->ext.payload));
+        on_priority_update(c, session,
+                           *static_cast<const nghttp2_ext_priority_update*>(frame->ext.payload));
+        break;
+      case NGHTTP2_SETTINGS:
+        if (!c.windows_.holds(session)) {
+          c.fail_later({ErrorCode::flow_control_error, http::Abort::protocol_error,
+                        "a window beyond the largest"});
+        }
         break;
       case NGHTTP2_PING:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && c.ping_out_) {
@@ -113,8 +117,7 @@ struct SessionCallbacks {
           c.finish_drain();
         }
         break;
-      default:
-        break;
+      default: break;
     }
     return c.failure_.reason.empty() ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
   }
@@ -184,9 +187,7 @@ struct SessionCallbacks {
           if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) s->on_end_sent();
         }
         break;
-      case NGHTTP2_RST_STREAM:
-        on_reset_sent(c, stream_of(session, id), id);
-        break;
+      case NGHTTP2_RST_STREAM: on_reset_sent(c, stream_of(session, id), id); break;
       case NGHTTP2_GOAWAY:
         c.on_goaway_sent();
         if (frame->goaway.error_code != NGHTTP2_NO_ERROR) {
@@ -194,8 +195,7 @@ struct SessionCallbacks {
           connection_errors(static_cast<ErrorCode>(frame->goaway.error_code)).add();
         }
         break;
-      default:
-        break;
+      default: break;
     }
     return 0;
   }
@@ -243,9 +243,9 @@ struct Prototype {
   Prototype() {
     nghttp2_session_callbacks* c = nullptr;
     nghttp2_option* o = nullptr;
-    if (nghttp2_session_callbacks_new(&c) != 0) return;
+    memory::insist([&] { return nghttp2_session_callbacks_new(&c) == 0; });
     callbacks.reset(c);
-    if (nghttp2_option_new(&o) != 0) return;
+    memory::insist([&] { return nghttp2_option_new(&o) == 0; });
     option.reset(o);
     set_callbacks(c);
     set_options(o);
@@ -280,9 +280,9 @@ struct Prototype {
 nghttp2_session* new_server_session(Connection& connection) {
   static const Prototype prototype;
   nghttp2_session* session = nullptr;
-  if (!prototype.option) return nullptr;
-  nghttp2_session_server_new2(&session, prototype.callbacks.get(), &connection,
-                              prototype.option.get());
+  nghttp2_mem mem = library_memory();
+  nghttp2_session_server_new3(&session, prototype.callbacks.get(), &connection,
+                              prototype.option.get(), &mem);
   return session;
 }
 

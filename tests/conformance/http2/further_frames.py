@@ -138,19 +138,18 @@ further("RFC 9113 5.1.1", "the largest stream identifier", lambda c: c.get(MAX_W
 further("RFC 9113 5.1.1", "the first stream need not be 1", lambda c: c.get(77), answered(77))
 
 
-def send_too_many_then_one(c):
+def send_all_then_one(c):
     c.change((INITIAL_WINDOW_SIZE, 0))
-    most = c.settings[MAX_CONCURRENT_STREAMS]
-    c.last = 2 * most + 1
+    c.last = 2 * c.settings[MAX_CONCURRENT_STREAMS] - 1
     c.send(b"".join(c.get(stream) for stream in range(1, c.last + 1, 2)))
-    c.wait(lambda f: f.kind == RST_STREAM and f.stream == c.last and f.code == REFUSED_STREAM, "REFUSED_STREAM")
+    c.alive()  # none is refused
     c.change((INITIAL_WINDOW_SIZE, DEFAULT_WINDOW))
     c.answer(1)
     return c.get(c.last + 2)
 
 
-further("RFC 9113 5.1.2", "there is room again when a stream has ended", send_too_many_then_one,
-        lambda c: answered(c.last + 2)(c))
+further("RFC 9113 5.1.2", "there is room again when a stream has ended", send_all_then_one,
+        lambda c: (answered(c.last)(c), answered(c.last + 2)(c)))
 
 # ---- 5.4
 
@@ -198,12 +197,12 @@ further("RFC 9113 6.9.1", "an upload of several windows", send_upload(None), exp
 further("RFC 9113 6.1", "padding counts, and is given back", send_upload(255), expect_count)
 
 
-# The backend reads nothing, but its socket and ours take a part and give credit for it: so more is sent
-# than the window, and no more than until the edge objects.
+# There is no connection to the backend, which would take bytes and give credit for them. A part of a body may
+# be kept in store: so more is sent than the window, and no more than until the edge objects.
 
 
 def send_beyond_stream(c):
-    c.send(c.post(path="/hold"))
+    c.send(c.post(path="/stuck"))
     window = 4 * c.settings[INITIAL_WINDOW_SIZE]
     for _ in range(window // DEFAULT_FRAME_SIZE):
         c.send(data(1, bytes(DEFAULT_FRAME_SIZE)))
@@ -213,7 +212,7 @@ def send_beyond_stream(c):
 
 def send_beyond_connection(c):
     for stream in range(1, 61, 2):
-        c.send(c.post(stream, path="/hold"))
+        c.send(c.post(stream, path="/stuck"))
         for _ in range(c.settings[INITIAL_WINDOW_SIZE] // DEFAULT_FRAME_SIZE):
             c.send(data(stream, bytes(DEFAULT_FRAME_SIZE)))
         if not c.lives():

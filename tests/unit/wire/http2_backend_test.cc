@@ -343,6 +343,30 @@ TEST(Http2Backend, NotHttp2AtAll) {
   EXPECT_EQ(e.detail, "the backend does not speak HTTP/2");
 }
 
+// RFC 9113 6.3, RFC 9218 7.1, whatever pieces they come in.
+TEST(Http2Backend, WrongPrioritiesEndTheConnection) {
+  const std::string weight = "w";
+  const std::string wrong[] = {
+      frame(FrameType::priority, 0, 0, be32(3) + weight),
+      frame(FrameType::priority, 0, 1, be32(3)),
+      frame(FrameType::priority, 0, 1, be32(1) + weight),
+      frame(FrameType::headers, flag::kEndHeaders | flag::kPriority, 1,
+            be32(1) + weight + literal(":status", "200")),
+      frame(FrameType::priority_update, 0, 0, be32(1) + "u=1"),
+  };
+  for (const std::string& bytes : wrong) {
+    for (const size_t piece : {size_t{1}, size_t{7}, bytes.size()}) {
+      Rig rig;
+      rig.accept();
+      rig.send();
+      rig.feed(frame(FrameType::priority, 0, 1, be32(3) + weight));  // as it may be
+      EXPECT_FALSE(rig.closed);
+      for (size_t at = 0; at < bytes.size(); at += piece) rig.feed(bytes.substr(at, piece));
+      EXPECT_TRUE(rig.closed);
+    }
+  }
+}
+
 TEST(Http2Backend, LimitsOfHeads) {
   auto limits = pqedge::test::patient_limits();
   limits->max_response_head = 1024;

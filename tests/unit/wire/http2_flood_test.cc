@@ -320,6 +320,39 @@ TEST(Http2Flood, HeadersOnAClosedStream) {  // RFC 9113 5.1
   }
 }
 
+// RFC 9113 5.1: nghttp2 alone would drop it silently.
+TEST(Http2Flood, DataOnAClosedStream) {
+  for (const bool reset_by_client : {false, true}) {
+    Server server;
+    server.manual = reset_by_client;
+    server.start();
+    server.receive(client_preface() + headers(0, post_block(), !reset_by_client));
+    if (reset_by_client) server.receive(frame(FrameType::rst_stream, 0, 1, be32(8)));
+    server.take_sent();
+    server.receive(frame(FrameType::data, 0, 1, "late"));
+    const auto frames = server.frames();
+    ASSERT_FALSE(frames.empty());
+    EXPECT_EQ(frames.back().head.type, FrameType::goaway);
+    EXPECT_EQ(frames.back().error(), ErrorCode::stream_closed);
+  }
+}
+
+// RFC 9113 5.1: an upload that we cut goes on until the client hears of it.
+TEST(Http2Flood, DataUnderWayWhenWeReset) {
+  Server server;
+  server.manual = true;
+  server.start();
+  server.receive(client_preface() + headers(0, post_block(), false));
+  server.exchange(0).stream().reset(http::Abort::internal_error);
+  server.exchange(0).forget();
+  server.turn();
+  server.receive(frame(FrameType::data, 0, 1, std::string(1000, 'x')) +
+                 frame(FrameType::data, flag::kEndStream, 1, "end"));
+  server.receive(headers(1));
+  EXPECT_EQ(server.exchanges.size(), 2u);
+  EXPECT_FALSE(server.stream->shut);
+}
+
 // RFC 9113 5.1: frames under way when we reset a stream are ignored; the field section is decoded,
 // so that the next one is right (4.3).
 TEST(Http2Flood, TrailersUnderWayWhenWeReset) {

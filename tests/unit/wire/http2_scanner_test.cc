@@ -202,6 +202,88 @@ TEST_F(Scan, MixedFloodSharesTheBudget) {
       400u);
 }
 
+// RFC 9113 5.1: where the peer may have ended the stream, somebody else has to know.
+TEST_F(Scan, DataStopsWhereTheStreamMayHaveEnded) {
+  const std::string open = frame(FrameType::headers, flag::kEndHeaders, 1, "abc");
+  const std::string whole = frame(FrameType::headers, flag::kEndHeaders | flag::kEndStream, 1);
+  const std::string other = frame(FrameType::headers, flag::kEndHeaders, 3, "abc");
+  const std::string data = frame(FrameType::data, 0, 1, std::string(100, 'x'));
+  const std::string last = frame(FrameType::data, flag::kEndStream, 1);
+  const std::string reset = frame(FrameType::rst_stream, 0, 1, be32(8));
+  struct Case {
+    const char* what;
+    std::string before;
+    bool stops;
+  };
+  const Case cases[] = {{"an upload", open + data + data, false},
+                        {"idle: nghttp2 knows", "", false},
+                        {"HEADERS with END_STREAM", whole, true},
+                        {"DATA with END_STREAM", open + last, true},
+                        {"RST_STREAM", open + data + reset, true},
+                        {"another stream's frames between", open + data + other, true}};
+  for (const Case& c : cases) {
+    FloodBudget b(kStart);
+    FrameScanner s(b, kMaxBlock);
+    s.scan(as_bytes(preface + c.before), kStart);
+    const auto r = s.scan(as_bytes(data), kStart);
+    EXPECT_EQ(r.stop, c.stops ? FrameScanner::Stop::old_stream : FrameScanner::Stop::none)
+        << c.what;
+    if (!c.stops) continue;
+    EXPECT_EQ(r.stream_id, 1u);
+    EXPECT_EQ(r.type, FrameType::data);
+    s.permit(1);
+    EXPECT_EQ(s.scan(as_bytes(data + data), kStart).stop, FrameScanner::Stop::none) << c.what;
+  }
+}
+
+// RFC 9113 4.2, 6.3, RFC 9218 7.1, RFC 7540 5.3.1.
+TEST_F(Scan, BadFrames) {
+  const auto priority = [](uint32_t stream, std::string payload) {
+    return frame(FrameType::priority, 0, stream, std::move(payload));
+  };
+  const auto headers = [](uint8_t flags, std::string payload) {
+    return frame(FrameType::headers, static_cast<uint8_t>(flag::kEndHeaders | flags), 3,
+                 std::move(payload));
+  };
+  struct Case {
+    const char* what;
+    std::string bytes;
+    ErrorCode error;
+  };
+  const Case cases[] = {
+      {"stream 0", priority(0, be32(1) + "w"), ErrorCode::protocol_error},
+      {"4 bytes", priority(3, be32(1)), ErrorCode::frame_size_error},
+      {"6 bytes", priority(3, be32(1) + "ww"), ErrorCode::frame_size_error},
+      {"itself", priority(3, be32(3) + "w"), ErrorCode::protocol_error},
+      {"itself, exclusively", priority(3, be32(0x8000'0003) + "w"), ErrorCode::protocol_error},
+      {"another", priority(3, be32(1) + "w"), ErrorCode::no_error},
+      {"HEADERS: itself", headers(flag::kPriority, be32(3) + "w\x82"), ErrorCode::protocol_error},
+      {"HEADERS: itself, padded",
+       headers(flag::kPriority | flag::kPadded, std::string(1, '\1') + be32(3) + "w\x82."),
+       ErrorCode::protocol_error},
+      {"HEADERS: another", headers(flag::kPriority, be32(1) + "w\x82"), ErrorCode::no_error},
+      {"HEADERS without them", headers(0, be32(3) + "w"), ErrorCode::no_error},
+      {"PRIORITY_UPDATE of 0", frame(FrameType::priority_update, 0, 0, be32(0) + "u=1"),
+       ErrorCode::protocol_error},
+      {"PRIORITY_UPDATE", frame(FrameType::priority_update, 0, 0, be32(3) + "u=1"),
+       ErrorCode::no_error}};
+  for (const Case& c : cases) {
+    for (size_t piece = 1; piece <= c.bytes.size(); ++piece) {
+      FloodBudget b(kStart);
+      FrameScanner s(b, kMaxBlock);
+      s.scan(as_bytes(preface), kStart);
+      FrameScanner::Result r;
+      for (size_t at = 0; at < c.bytes.size() && r.stop == FrameScanner::Stop::none; at += piece) {
+        r = s.scan(as_bytes(std::string_view(c.bytes).substr(at, piece)), kStart);
+      }
+      const bool good = c.error == ErrorCode::no_error;
+      EXPECT_EQ(r.stop, good ? FrameScanner::Stop::none : FrameScanner::Stop::bad_frame)
+          << c.what << ", " << piece;
+      EXPECT_EQ(r.error, c.error) << c.what << ", " << piece;
+    }
+  }
+}
+
 TEST_F(Scan, FramesThatCarrySomethingAreFree) {
   scan(preface);
   EXPECT_EQ(passes(frame(FrameType::data, 0, 1, std::string(16, 'x'))), 20'000u);
