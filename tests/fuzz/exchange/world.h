@@ -64,7 +64,10 @@ class World {
     edge::Settings settings = make_settings();
     auto snapshot = must(edge::Snapshot::build(std::move(settings), nullptr));
     limits_ = snapshot->limits;
-    if (!worker().apply(snapshot, nullptr, {})) std::abort();
+    worker().apply(snapshot, nullptr, {}, [](Result<void> made) {
+      if (!made) std::abort();
+      return true;
+    });
     edge::ListenerSettings listener;
     listener.name = "fuzz";
     listener.tls = listener.http3 = false;
