@@ -13,6 +13,7 @@ import time
 import h2.errors
 import h2.settings
 
+import batch
 import h2_backend
 import harness
 import pki
@@ -43,6 +44,14 @@ class Http2(harness.TestCase):
         return self.edge(harness.pool(backend.address, protocol="h2c", **settings)
                          + harness.route())
 
+    def asks(self, edge, *requests, times=1):
+        """Each of these (path, curl arguments...) from each version; (version, path, answer) each."""
+        all_of = [(version, *request) for version in harness.ALL_VERSIONS for request in requests * times]
+        return [(r[0], r[1], answer) for r, answer in zip(all_of, batch.ask(edge, all_of), strict=True)]
+
+    def statuses(self, edge, *requests, times=1):
+        return [answer.status for _, _, answer in self.asks(edge, *requests, times=times)]
+
     def h2load(self, edge, *args, requests=2000, clients=8, streams=8, path="/"):
         done = harness.run(H2LOAD, "-n", requests, "-c", clients, "-m", streams, *args,
                            edge.url(path).replace("localhost", "127.0.0.1"))
@@ -61,20 +70,20 @@ class Versions(Http2):
         edge = self.h2c(origin)
         upload = self.directory / "upload"
         upload.write_bytes(os.urandom(600_000))
-        for version in harness.ALL_VERSIONS:
-            status, _, body = edge.get("/a?b", "-H", "X-One: 1", http=version)
-            self.assertEqual((status, request_line(body)), (200, "GET /a?b"))
-            self.assertIn(b"\nx-one: 1\n", body)
-            # With a length, and without one.
-            for fields in ((), ("-H", "Transfer-Encoding: chunked")):
-                if fields and version != "1.1":
-                    continue
-                status, _, body = edge.get("/up", "--data-binary", f"@{upload}", *fields,
-                                           http=version)
-                self.assertIn(b"\nbody: 600000\n", body)
+        for _, path, answer in self.asks(edge, ("/a?b", "-H", "X-One: 1"),
+                                         ("/up", "--data-binary", f"@{upload}")):
+            if path == "/up":
+                self.assertIn(b"\nbody: 600000\n", answer.body)
+            else:
+                self.assertEqual((answer.status, request_line(answer.body)), (200, "GET /a?b"))
+                self.assertIn(b"\nx-one: 1\n", answer.body)
+        # Without a length.
+        body = edge.get("/up", "--data-binary", f"@{upload}", "-H", "Transfer-Encoding: chunked",
+                        http="1.1")[2]
+        self.assertIn(b"\nbody: 600000\n", body)
         self.assertEqual(origin.connections, 1)
         request = origin.requests[0]
-        self.assertEqual(request.head[":authority"], f"localhost:{edge.port}")
+        self.assertEqual(request.head[":authority"], f"{batch.VERSIONS['1.1'][1]}:{edge.port}")
         self.assertEqual(request.head[":scheme"], "https")
         self.assertNotIn("host", request.head)
         self.assertNotIn("connection", request.head)
@@ -86,8 +95,8 @@ class Versions(Http2):
             request.answer(body=body, trailers=[("x-sum", "abc")])
 
         edge = self.h2c(self.h2(respond))
-        for version in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get("/", http=version)[2], body)
+        for _, _, answer in self.asks(edge, ("/",)):
+            self.assertTrue(answer.body == body)
         with edge.tls(("http/1.1",)) as sock:
             sock.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nTE: trailers\r\n\r\n")
             text = b""
@@ -142,36 +151,34 @@ class Versions(Http2):
         tls = {"tls": True, "tls_ca": str(ca.certificate), "tls_server_name": "app.internal"}
         server = (f"ssl_certificate {certificate.chain}; ssl_certificate_key {certificate.key};"
                   'location / { return 200 "$server_protocol"; }')
-        for http2, protocol, expected in (("on", "h2", b"HTTP/2.0"), ("on", "auto", b"HTTP/2.0"),
-                                          ("off", "auto", b"HTTP/1.1"), ("off", "h2", None),
-                                          ("on", "http/1.1", b"HTTP/1.1")):
-            with self.subTest(http2=http2, protocol=protocol):
-                nginx = harness.Nginx(self.directory, listen="ssl", server=f"http2 {http2};" + server)
-                try:
-                    edge = self.edge(harness.pool(nginx.address, protocol=protocol, **tls)
-                                     + harness.route())
-                    for version in harness.ALL_VERSIONS:
-                        status, _, body = edge.get("/", http=version)
-                        if expected is None:
-                            self.assertEqual(status, 502)
-                            reason = edge.wait_access(
-                                1, lambda r: r["status"] == 502)[-1]["reason"]
-                            self.assertIn("no application protocol", reason)
-                        else:
-                            self.assertEqual((status, body), (200, expected))
-                    edge.stop()
-                finally:
-                    nginx.kill()
+        without = harness.free_port()
+        nginx = self.nginx(listen="ssl", server="http2 on;" + server, http=(
+            f"server {{ listen 127.0.0.1:{without} ssl; http2 off; {server} }}"))
+        cases = {"/h2": (nginx.address, "h2", b"HTTP/2.0"), "/auto": (nginx.address, "auto", b"HTTP/2.0"),
+                 "/auto1": (f"127.0.0.1:{without}", "auto", b"HTTP/1.1"),
+                 "/none": (f"127.0.0.1:{without}", "h2", None), "/one": (nginx.address, "http/1.1", b"HTTP/1.1")}
+        edge = self.edge("".join(
+            harness.pool(address, name=path[1:], protocol=protocol, **tls)
+            + harness.route(path[1:], name=path[1:], path=path)
+            for path, (address, protocol, _) in cases.items()))
+        for version, path, answer in self.asks(edge, *((path,) for path in cases)):
+            with self.subTest(version=version, path=path):
+                expected = cases[path][2]
+                self.assertEqual(answer.status, 200 if expected else 502)
+                if expected:
+                    self.assertEqual(answer.body, expected)
+        for record in edge.wait_access(3, lambda r: r["status"] == 502):
+            self.assertIn("no application protocol", record["reason"])
 
     def test_unix_sockets(self):
         path = self.directory / "app.sock"
         self.nginx(server=f'listen unix:{path}; http2 on; '
                           'location / { return 200 "$server_protocol"; }')
-        for protocol, expected in (("h2c", b"HTTP/2.0"), ("http/1.1", b"HTTP/1.1")):
-            edge = self.edge(harness.pool(f"unix:{path}", protocol=protocol) + harness.route())
-            for version in harness.ALL_VERSIONS:
-                self.assertEqual(edge.get("/", http=version)[2], expected)
-            edge.stop()
+        edge = self.edge(harness.pool(f"unix:{path}", name="two", protocol="h2c")
+                         + harness.pool(f"unix:{path}", name="one") + harness.route("one", name="one", path="/one")
+                         + harness.route("two"))
+        for _, asked, answer in self.asks(edge, ("/",), ("/one",)):
+            self.assertEqual(answer.body, b"HTTP/1.1" if asked == "/one" else b"HTTP/2.0")
 
     def test_as_the_recipe_says(self):
         ca = pki.Authority(self.directory, stem="internal-ca")
@@ -185,9 +192,8 @@ class Versions(Http2):
                 "10.0.0.7:8080": nginx.address, "/run/app.sock": path,
                 "10.0.0.7:8443": f"127.0.0.1:{port}"}):
             edge = self.edge(toml if "[[route]]" in toml else toml + harness.route())
-            for version in harness.ALL_VERSIONS:
-                for _ in range(2):
-                    self.assertEqual(edge.get("/", http=version)[2], b"HTTP/2.0")
+            for _, _, answer in self.asks(edge, ("/",), times=2):
+                self.assertEqual(answer.body, b"HTTP/2.0")
 
     def test_http11_where_the_server_wants_it(self):
         # RFC 9113 7, HTTP_1_1_REQUIRED: the request goes again, POST too.
@@ -204,8 +210,8 @@ class Versions(Http2):
         edge = self.edge(harness.pool(origin.address, protocol="auto", tls=True,
                                       tls_ca=str(ca.certificate), tls_server_name="app.internal")
                          + harness.route())
-        for version in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get("/", "-d", "hello", http=version)[::2], (200, b"hello"))
+        for _, _, answer in self.asks(edge, ("/", "-d", "hello")):
+            self.assertEqual((answer.status, answer.body), (200, b"hello"))
         self.assertEqual(len(origin.requests), 1)
 
 
@@ -223,8 +229,7 @@ class Failures(Http2):
         # The server stays in good standing.
         self.assertEqual(edge.metric("pqedge_backend_resets_total"), 0)
         self.assertGreaterEqual(edge.metric("pqedge_backend_http2_goaways_total"), requests)
-        for version in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get("/", "-d", "x", http=version)[0], 200)
+        self.assertEqual(self.statuses(edge, ("/", "-d", "x")), [200] * 3)
 
     def test_streams_above_goaway_go_again(self):
         # Of four that it holds the first connection takes one; POST goes again too.
@@ -269,8 +274,9 @@ class Failures(Http2):
 
         origin = self.h2(respond, head)
         edge = self.h2c(origin)
-        for version in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get(f"/{version}", "-d", "x", http=version)[::2], (200, b"ok"))
+        for answer in batch.ask(edge, [(v, f"/{v}", "-d", "x") for v in harness.ALL_VERSIONS]):
+            self.assertEqual((answer.status, answer.body), (200, b"ok"))
+        self.assertEqual(len(refused), 3)
 
     def test_broken_answers_are_visible(self):
         def respond(request):
@@ -285,10 +291,8 @@ class Failures(Http2):
                 request.peer.flush()
 
         edge = self.h2c(self.h2(respond))
-        for version in harness.ALL_VERSIONS:
-            for path in ("/reset", "/length", "/close"):
-                done = edge.curl(path, http=version)
-                self.assertNotEqual(done.returncode, 0, f"{version} {path}: {done.stdout}")
+        for version, path, answer in self.asks(edge, ("/reset",), ("/length",), ("/close",)):
+            self.assertNotEqual(answer.failed, 0, f"{version} {path}: {answer.body}")
 
     def test_not_http2_is_502(self):
         def serve(sock, number):
@@ -297,9 +301,9 @@ class Failures(Http2):
             sock.recv(1000)
 
         edge = self.h2c(self.backend(serve))
-        for n, version in enumerate(harness.ALL_VERSIONS, 1):
-            self.assertEqual(edge.get("/", http=version)[0], 502)
-            self.assertIn("does not speak HTTP/2", edge.wait_access(n)[-1]["reason"])
+        self.assertEqual(self.statuses(edge, ("/",)), [502] * 3)
+        for record in edge.wait_access(3):
+            self.assertIn("does not speak HTTP/2", record["reason"])
 
     def test_a_slow_client_holds_up_no_other(self):
         chunk = b"z" * 16384
@@ -330,9 +334,8 @@ class Failures(Http2):
             harness.wait_for(stalled, "the backend to be held up")
             # What it could send is the stream's window and what lies in sockets on the way.
             self.assertLess(peer.sent, large)
-            for version in harness.ALL_VERSIONS:
-                for _ in range(5):
-                    self.assertEqual(edge.get("/quick", http=version)[2], b"quick")
+            for _, _, answer in self.asks(edge, ("/quick",), times=5):
+                self.assertEqual(answer.body, b"quick")
             self.assertEqual(origin.connections, 1)
             self.assertLess(edge.memory_kib() - before, 24 * 1024)
 
@@ -342,14 +345,12 @@ class Failures(Http2):
         self.assertEqual(edge.get("/")[0], 200)
         nginx.send_signal(signal.SIGSTOP)
         try:
-            for version in harness.ALL_VERSIONS:
-                self.assertEqual(edge.get("/", http=version)[0], 504)
+            self.assertEqual(self.statuses(edge, ("/",)), [504] * 3)
             harness.wait_for(lambda: edge.metric("pqedge_backend_http2_dead_peers_total") >= 1,
                              "a PING without an answer")
         finally:
             nginx.send_signal(signal.SIGCONT)
-        for version in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get("/", http=version)[0], 200)
+        self.assertEqual(self.statuses(edge, ("/",)), [200] * 3)
 
 
 class Pool(Http2):
@@ -361,24 +362,23 @@ class Pool(Http2):
                 origin = self.h2(h2_backend.echo) if protocol == "h2c" else self.echo()
                 edge = self.edge(harness.pool(origin.address, protocol=protocol,
                                               max_connection_requests=3) + harness.route())
-                for _ in range(3):
-                    for version in harness.ALL_VERSIONS:
-                        self.assertEqual(edge.get("/", http=version)[0], 200)
+                self.assertEqual(self.statuses(edge, ("/",), times=3), [200] * 9)
                 self.assertEqual(origin.connections, 3)
                 edge.stop()
 
     def test_used_for_so_long_and_kept_for_so_long(self):
+        origins, toml = {}, ""
         for protocol in ("http/1.1", "h2c"):
             for key in ("max_connection_age", "idle_timeout"):
-                with self.subTest(protocol=protocol, key=key):
-                    origin = self.h2(h2_backend.echo) if protocol == "h2c" else self.echo()
-                    edge = self.edge(harness.pool(origin.address, protocol=protocol,
-                                                  **{key: "1ms"}) + harness.route())
-                    for version in harness.ALL_VERSIONS:
-                        self.assertEqual(edge.get("/", http=version)[0], 200)
-                        time.sleep(0.01)
-                    self.assertEqual(origin.connections, 3)
-                    edge.stop()
+                name = f"{protocol[-1]}-{key}"
+                origins[name] = self.h2(h2_backend.echo) if protocol == "h2c" else self.echo()
+                toml += (harness.pool(origins[name].address, name=name, protocol=protocol, **{key: "1ms"})
+                         + harness.route(name, name=name, path=f"/{name}"))
+        edge = self.edge(toml)
+        # Between two for the same pool there is a handshake of the client.
+        self.assertEqual(self.statuses(edge, *((f"/{name}",) for name in origins)), [200] * 12)
+        self.assertEqual({name: origin.connections for name, origin in origins.items()},
+                         dict.fromkeys(origins, 3))
 
     def test_no_more_connections_than_allowed(self):
         for protocol in ("http/1.1", "h2c"):
@@ -406,13 +406,11 @@ class Pool(Http2):
                 thread = threading.Thread(target=lambda: held.append(edge.get("/held")[0]))
                 thread.start()
                 harness.wait_for(lambda: origin.connections == 1, "the request that is held")
-                for version in harness.ALL_VERSIONS:
-                    self.assertEqual(edge.get("/", http=version)[0], 503)
+                self.assertEqual(self.statuses(edge, ("/",)), [503] * 3)
                 go.set()
                 thread.join()
                 self.assertEqual(held, [200])
-                for version in harness.ALL_VERSIONS:
-                    self.assertEqual(edge.get("/", http=version)[0], 200)
+                self.assertEqual(self.statuses(edge, ("/",)), [200] * 3)
                 self.assertEqual(origin.connections, 1)
                 edge.stop()
 
@@ -425,8 +423,8 @@ class Pool(Http2):
                                    ("h2c", b"HTTP/2.0")):
             edge.write_config(toml(protocol))
             self.assertEqual(edge.reload()[0], 200)
-            for version in harness.ALL_VERSIONS:
-                self.assertEqual(edge.get("/", http=version)[2], expected)
+            for _, _, answer in self.asks(edge, ("/",)):
+                self.assertEqual(answer.body, expected)
 
     def test_wrong_settings_are_named(self):
         for text, words in (
@@ -491,14 +489,12 @@ class Users(Http2):
             *common, edge.url("/b"), edge.url("/hold")).stdout))
         thread.start()
         self.assertTrue(reached.wait(harness.WAIT))
-        for other in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get("/", http=other)[0], 401, f"{version} then {other}")
+        self.assertEqual(self.statuses(edge, ("/",)), [401] * 3, version)
         go.set()
         thread.join()
         self.assertEqual(alice, [b"alicealiceheld"])
         # Nor when it has gone; and one that asks for a proof is not shared either.
-        for other in harness.ALL_VERSIONS:
-            self.assertEqual(edge.get("/", http=other)[0], 401, f"{version} then {other}")
+        self.assertEqual(self.statuses(edge, ("/",)), [401] * 3, version)
         harness.wait_for(lambda: edge.metric('pqedge_backend_connections{pool="app"') == 0,
                          "the connections that belong to clients to be closed")
         edge.stop()
@@ -511,9 +507,9 @@ class Users(Http2):
     def test_other_credentials_bind_nothing(self):
         origin = self.echo()
         edge = self.edge(harness.pool(origin.address) + harness.route())
-        for version in harness.ALL_VERSIONS:
-            for value in ("Basic YTpi", "Bearer Negotiate", "NTLMv9 x"):
-                self.assertEqual(edge.get("/", "-H", f"Authorization: {value}", http=version)[0], 200)
+        self.assertEqual(self.statuses(edge, *(
+            ("/", "-H", f"Authorization: {value}") for value in ("Basic YTpi", "Bearer Negotiate", "NTLMv9 x"))),
+            [200] * 9)
         self.assertEqual(origin.connections, 1)
 
     def test_http2_connections_too(self):
@@ -533,8 +529,7 @@ class Users(Http2):
             self.assertEqual(edge.get("/", http=version)[0], 401)
             self.assertEqual(edge.get("/", "-H", "Authorization: Negotiate alice",
                                       http=version)[::2], (200, b"alice"))
-            for other in harness.ALL_VERSIONS:
-                self.assertEqual(edge.get("/", http=other)[0], 401)
+            self.assertEqual(self.statuses(edge, ("/",)), [401] * 3)
             edge.stop()
 
 

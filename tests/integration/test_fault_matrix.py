@@ -1,5 +1,5 @@
-"""What clients see while one server of three fails: each fault, version of HTTP and algorithm. A
-server that vanishes from DNS is in test_members.py.
+"""What clients see while one server of three fails: each fault, version of HTTP and algorithm. The
+servers are found by DNS.
 
     python3 tests/integration/test_fault_matrix.py --write docs/results/fault-matrix.md
 
@@ -17,6 +17,7 @@ import time
 
 import harness
 from fault_servers import Nest
+from knot import Knot
 
 PQLOAD = os.environ.get("PQLOAD_BIN", str(pathlib.Path(harness.PQEDGE).parent / "pqload"))
 ALGORITHMS = ("least_connections", "round_robin", "random_two", "hash", "least_time")
@@ -38,16 +39,19 @@ FAULTS = {
     "truncate": (8, "the connection ends after the answer's head"),
     # The last: least_time leaves a slow server alone for some seconds.
     "slow": (0, "each answer takes 50 ms"),
+    "vanished": (0, "its address is taken out of DNS, and SIGKILL"),
+    "nameless": (0, "the name that all servers are found by is gone from DNS: those that are known stay"),
 }
+NAME = "app"
 
 
-def pools(names):
+def pools(resolver, port):
     return "".join(f"""
 [[pool]]
 name = "{algorithm}"
 balance = "{algorithm}"
 {'hash_by = "header:x-key"' if algorithm == "hash" else ""}
-servers = {json.dumps([s.address for s in names])}
+discovery = {{ dns = "{NAME}.test", port = {port}, resolvers = ["{resolver}"], min_ttl = "100ms" }}
 retries = 2
 retry_on = ["connect", "refused", "reset", "timeout", "5xx"]
 retry_floor = 1000
@@ -92,8 +96,22 @@ class Matrix(harness.TestCase):
         port = harness.free_port()
         self.servers = [self.nest.server(n, f"127.0.0.{i + 1}:{port}") for i, n in enumerate("abc")]
         self.victim = self.servers[1]
-        self.proxy = self.edge(pools(self.servers), workers=2)
+        self.knot = Knot(self.directory)
+        self.addCleanup(self.knot.kill)
+        self.publish(*self.servers)
+        self.proxy = self.edge(pools(f"127.0.0.1:{self.knot.port}", port), workers=2)
         self.keys = self.victims_keys()
+
+    def publish(self, *servers):
+        records = [f"A {s.address.partition(':')[0]}" for s in servers]
+        self.knot.change({NAME: records} if records else {}, ttl=0)
+
+    def listed(self, algorithm):
+        """The servers of a pool, and what became of the last question to DNS."""
+        status, text = self.proxy.control_request(f"/backends/{algorithm}", "GET")
+        self.assertEqual(status, 200, text)
+        pool = json.loads(text)
+        return {s["address"] for s in pool["servers"]}, pool["discovery"].get("error", "")
 
     def victims_keys(self):
         """Keys of the victim, for each version another: with hashing all its load goes there."""
@@ -115,6 +133,11 @@ class Matrix(harness.TestCase):
             self.victim.kill()
         elif fault == "stopped":
             self.victim.send_signal(signal.SIGSTOP)
+        elif fault == "vanished":
+            self.publish(*(s for s in self.servers if s is not self.victim))
+            self.victim.kill()
+        elif fault == "nameless":
+            self.publish()
         else:
             self.victim.set_mode(fault)
 
@@ -123,6 +146,11 @@ class Matrix(harness.TestCase):
             self.victim.start()
         elif fault == "stopped":
             self.victim.send_signal(signal.SIGCONT)
+        elif fault == "vanished":
+            self.victim.start()
+            self.publish(*self.servers)
+        elif fault == "nameless":
+            self.publish(*self.servers)
         else:
             self.victim.set_mode("well")
 
@@ -160,11 +188,23 @@ class Matrix(harness.TestCase):
         results = {cell: load.result() for cell, load in cells.items()}
         if watcher.ident is not None:
             watcher.join()
+        self.check_listed(fault)
         self.heal(fault)
         for algorithm in ALGORITHMS if fault != "slow" else EJECTING:
             harness.wait_for(lambda: self.victim_serves(algorithm),
                              f"{algorithm} to come back to the server after {fault}")
         return results, times
+
+    def check_listed(self, fault):
+        """What DNS said has come to the pools."""
+        every = {s.address for s in self.servers}
+        for algorithm in ALGORITHMS:
+            if fault == "vanished":
+                harness.wait_for(lambda: self.listed(algorithm)[0] == every - {self.victim.address},
+                                 f"the victim to be out of {algorithm}")
+            elif fault == "nameless":
+                harness.wait_for(lambda: self.listed(algorithm)[1], f"a question in vain of {algorithm}")
+                self.assertEqual(self.listed(algorithm)[0], every)
 
     def test_matrix(self):
         self.start()
@@ -199,7 +239,9 @@ def write(path, table):
         "",
         "The pools have `retries = 2`, `retry_on = [\"connect\", \"refused\", \"reset\", "
         "\"timeout\", \"5xx\"]`,",
-        f"`response_timeout = \"{int(RESPONSE * 1000)}ms\"` and `outlier = {{ failures = 3 }}`.",
+        f"`response_timeout = \"{int(RESPONSE * 1000)}ms\"` and `outlier = {{ failures = 3 }}`, and find their "
+        "servers by DNS,",
+        "asked every 100 ms.",
         "",
         "| fault | HTTP | " + " | ".join(f"`{a}`" for a in ALGORITHMS) + " |",
         "|---|---|" + "---|" * len(ALGORITHMS),

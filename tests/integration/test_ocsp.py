@@ -1,6 +1,7 @@
 """OCSP stapling (T8, K14): openssl's responder, responders that lie, hang or are gone, restarts."""
 # ctest: timeout=180
 
+import contextlib
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -327,7 +328,7 @@ class Ocsp(harness.TestCase):
         self.assertEqual(edge.metric("pqedge_ocsp_stapled_certificates"), 0)
 
     def test_a_folder_that_cannot_be_written(self):
-        # A full disk looks the same: it is said once, and the response is sent all the same.
+        # It is said once, and the response is sent all the same.
         responder = self.good_responder()
         issued = self.authority.issue("full.test", responder.url)
         blocked = self.cache / f"{issued.fingerprint}.ocsp"
@@ -336,6 +337,48 @@ class Ocsp(harness.TestCase):
         edge = self.start(issued)
         self.wait_staple(edge, "full.test", "good")
         self.wait_line(edge, "the response is kept in memory alone")
+
+    def test_a_full_disk(self):
+        mounted = harness.run("mount", "-t", "tmpfs", "-o", "size=32k", "none", self.cache)
+        if mounted.returncode != 0:
+            self.skipTest("only root may mount a small file system")
+        self.addCleanup(harness.run, "umount", "-l", self.cache)
+        filler = self.cache / "filler"
+
+        def fill():
+            with open(filler, "wb", buffering=0) as f, contextlib.suppress(OSError):
+                while f.write(bytes(4096)):
+                    pass
+
+        def names():
+            return {f.name for f in self.cache.iterdir()}
+
+        def respond(method, path, body):
+            serial = revocation.asked_for(method, path, body)
+            return 200, {}, self.authority.answer(self.authority.issued[serial], 0, 4)
+
+        responder = self.responder(respond)
+        issued = self.authority.issue("full.test", responder.url)
+        kept = self.cache / f"{issued.fingerprint}.ocsp"
+        fill()
+        edge = self.start(issued)
+        self.wait_staple(edge, "full.test", "good")
+        self.wait_line(edge, "the response is kept in memory alone")
+        self.assertIn("No space left on device", edge.log())
+        harness.wait_for(lambda: names() == {"filler"}, "nothing half-written")
+        # There is room again: the next one is kept.
+        filler.unlink()
+        harness.wait_for(kept.exists, "the response")
+        harness.wait_for(lambda: names() == {kept.name}, "the file alone")
+        # Full once more: what is there stays whole, and clients get what is newer.
+        fill()
+        whole = kept.read_bytes()
+        asked = len(responder.requests)
+        harness.wait_for(lambda: len(responder.requests) > asked + 1, "a newer response")
+        harness.wait_for(lambda: names() == {"filler", kept.name}, "nothing half-written")
+        self.assertEqual(kept.read_bytes(), whole)
+        self.wait_staple(edge, "full.test", "good")
+        self.assertEqual(edge.log().count("the response is kept in memory alone"), 2)
 
     def test_settings_are_checked(self):
         toml = (harness.pool(self.origin.address) + harness.route()

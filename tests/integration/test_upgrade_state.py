@@ -1,4 +1,5 @@
 """What operators ordered and what was learned of servers goes on in the process that takes over (O3, U10)."""
+# ctest: timeout=180
 
 import json
 import os
