@@ -4,6 +4,7 @@
 #include <ngtcp2/ngtcp2.h>
 #include <ngtcp2/ngtcp2_crypto_ossl.h>
 #include <openssl/crypto.h>
+#include <openssl/rand.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -42,8 +43,16 @@ void print_version() {
 // Before anything of OpenSSL is fetched: the FIPS provider could not take its place any more.
 bool start_crypto(const std::string& config) {
   const auto started = pqedge::crypto::start_providers(pqedge::config::load_providers(config));
-  if (!started) std::fprintf(stderr, "pqedge: %s\n", started.error().message.c_str());
-  return started.has_value();
+  if (!started) {
+    std::fprintf(stderr, "pqedge: %s\n", started.error().message.c_str());
+    return false;
+  }
+  // Else the first who needs a key says that it has no algorithm.
+  if (RAND_status() == 1) return true;
+  std::fprintf(stderr,
+               "pqedge: the random generator of OpenSSL has no seed: look at getrandom(2) and "
+               "/dev/urandom\n");
+  return false;
 }
 
 int check(const std::string& file, bool allow_insecure_backends) {
