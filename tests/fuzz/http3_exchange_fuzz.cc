@@ -25,6 +25,7 @@
 #include "fuzz/exchange/world.h"
 #include "unit/wire/quic_test_client.cc"
 #include "wire/http3/listener.h"
+#include "wire/quic/stream.h"
 
 namespace {
 
