@@ -145,6 +145,7 @@ Step read_extension(const Extension& e, ClientHello& hello) {
     case extension::kEarlyData:
       hello.has_early_data = true;
       return e.body.empty() ? Step{} : std::unexpected(Fault::trailing_bytes);
+    case extension::kQuicTransportParameters: hello.has_quic_parameters = true; return {};
     default: return {};
   }
 }

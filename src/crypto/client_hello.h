@@ -124,6 +124,7 @@ struct ClientHello {
   bool has_key_share = false;  // the list may be empty: the client asks for a HelloRetryRequest
   bool has_pre_shared_key = false;
   bool has_early_data = false;
+  bool has_quic_parameters = false;
 };
 
 enum class HelloFault : uint8_t {

@@ -104,7 +104,8 @@ constexpr ReasonKind kReasons[] = {
 
 Kind kind_of_verdict(HelloVerdict verdict) {
   switch (verdict) {
-    case HelloVerdict::malformed: return Kind::bad_hello;
+    case HelloVerdict::malformed:
+    case HelloVerdict::no_parameters: return Kind::bad_hello;
     case HelloVerdict::bad_server_name:
     case HelloVerdict::changed: return Kind::server_name;
     case HelloVerdict::no_protocol: return Kind::protocol;

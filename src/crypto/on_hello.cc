@@ -43,6 +43,7 @@ HelloVerdict judge_hello(Bytes message, const Policy& policy, SessionState& stat
                          Layer layer = Layer::sent) {
   const auto hello = parse_client_hello(message);
   if (!hello) return HelloVerdict::malformed;
+  state.sent_quic_parameters = hello->has_quic_parameters;
   std::string name;
   if (hello->has_server_name &&
       judge_server_name(hello->server_name, name) == NameVerdict::malformed) {
@@ -150,6 +151,10 @@ int on_client_hello(SSL* ssl, int* alert, bool quic) {
   if (state->hello == HelloVerdict::accepted && protocol_missing(*state, quic)) {
     state->hello = HelloVerdict::no_protocol;
   }
+  // OpenSSL would go on without them, and QUIC cannot (RFC 9001 8.2).
+  if (state->hello == HelloVerdict::accepted && quic && !state->sent_quic_parameters) {
+    state->hello = HelloVerdict::no_parameters;
+  }
   if (state->hello == HelloVerdict::accepted && !put_in_place(ssl, *policy, *state, quic)) {
     state->hello = HelloVerdict::policy_failed;
   }
@@ -162,6 +167,7 @@ int on_client_hello(SSL* ssl, int* alert, bool quic) {
     case HelloVerdict::bad_server_name:
     case HelloVerdict::changed: *alert = SSL_AD_ILLEGAL_PARAMETER; break;
     case HelloVerdict::no_protocol: *alert = SSL_AD_NO_APPLICATION_PROTOCOL; break;
+    case HelloVerdict::no_parameters: *alert = SSL_AD_MISSING_EXTENSION; break;
     case HelloVerdict::policy_failed: break;
     case HelloVerdict::classical: *alert = SSL_AD_INSUFFICIENT_SECURITY; break;
   }

@@ -59,6 +59,7 @@ enum class HelloVerdict : uint8_t {
   bad_server_name,  // illegal_parameter
   changed,          // the hello after a HelloRetryRequest names another host: illegal_parameter
   no_protocol,      // no ALPN where it is needed: no_application_protocol
+  no_parameters,    // no transport parameters over QUIC (RFC 9001 8.2): missing_extension
   policy_failed,    // the policy of the host could not be put in place: internal_error
   classical,        // no post-quantum group in common, which the policy refuses
 };
@@ -96,7 +97,8 @@ struct SessionState {
   // From the first ClientHello; facts->sni and facts->offered_post_quantum are set with it.
   HelloVerdict hello = HelloVerdict::none;
   bool sent_alpn = false;
-  bool outer_sent_alpn = false;  // of an Encrypted Client Hello: the outer one's
+  bool outer_sent_alpn = false;       // of an Encrypted Client Hello: the outer one's
+  bool sent_quic_parameters = false;  // in the latest hello
   // Of the host that the hello asks for, from the first hello on; the default's until then. Belongs
   // to the contexts.
   const HostPolicy* policy = nullptr;

@@ -240,7 +240,7 @@ bool ClientConnection::on_goaway(uint64_t id) {
   return true;
 }
 
-bool ClientConnection::on_max_push_id() {
+bool ClientConnection::on_max_push_id(uint64_t) {
   return fail(ErrorCode::frame_unexpected, "MAX_PUSH_ID from a server");
 }
 

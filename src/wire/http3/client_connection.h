@@ -75,7 +75,7 @@ class ClientConnection final : public http::ClientConnection,
   bool on_push_stream() override;
   bool on_settings(const PeerSettings& settings) override;
   bool on_goaway(uint64_t id) override;
-  bool on_max_push_id() override;
+  bool on_max_push_id(uint64_t id) override;
   bool on_priority_update(uint64_t stream_id, std::string_view value) override;
   bool on_encoder_stream(Bytes bytes) override;
   bool on_decoder_stream(Bytes bytes) override;

@@ -197,6 +197,13 @@ bool Connection::on_goaway(uint64_t id) {
   return charge(Nuisance::control_frame);
 }
 
+// We push nothing, but it must not shrink (RFC 9114 7.2.7).
+bool Connection::on_max_push_id(uint64_t id) {
+  if (id < max_push_id_) return fail(ErrorCode::id_error, "MAX_PUSH_ID with a smaller identifier");
+  max_push_id_ = id;
+  return charge(Nuisance::control_frame);
+}
+
 // RFC 9218 7.2.
 bool Connection::on_priority_update(uint64_t stream_id, std::string_view value) {
   const auto id = static_cast<int64_t>(stream_id);

@@ -64,7 +64,7 @@ class Connection final : public http::ServerConnection,
   bool on_push_stream() override;
   bool on_settings(const PeerSettings& settings) override;
   bool on_goaway(uint64_t id) override;
-  bool on_max_push_id() override { return charge(Nuisance::control_frame); }  // we push nothing
+  bool on_max_push_id(uint64_t id) override;
   bool on_priority_update(uint64_t stream_id, std::string_view value) override;
   bool on_encoder_stream(Bytes bytes) override;
   bool on_decoder_stream(Bytes bytes) override;
@@ -107,6 +107,7 @@ class Connection final : public http::ServerConnection,
   uint64_t instructions_ = 0;  // encoder-stream bytes not yet paid for by requests
   uint64_t pings_seen_ = 0;
   uint64_t peer_goaway_ = UINT64_MAX;
+  uint64_t max_push_id_ = 0;
   Nanos idle_since_ = 0;
   Drain drain_ = Drain::none;
   net::Timer timer_;        // what waits for the peer

@@ -73,6 +73,13 @@ FieldSection::Field::~Field() {
   nghttp3_rcbuf_decref(nv.value);
 }
 
+bool FieldSection::scan(Bytes in) {
+  if (in.size() <= ahead_) return true;
+  const Bytes fresh = in.subspan(ahead_);
+  ahead_ = in.size();
+  return scanner_.scan(fresh);
+}
+
 FieldSection::Status FieldSection::step(QpackDecoder& decoder, Bytes& in, bool last, Field& field) {
   uint8_t flags = NGHTTP3_QPACK_DECODE_FLAG_NONE;
   const nghttp3_ssize n =
@@ -81,6 +88,7 @@ FieldSection::Status FieldSection::step(QpackDecoder& decoder, Bytes& in, bool l
   if (n == NGHTTP3_ERR_QPACK_HEADER_TOO_LARGE) return Status::stopped;
   if (n < 0) return Status::failed;
   in = in.subspan(static_cast<size_t>(n));
+  ahead_ -= static_cast<size_t>(n);
   if ((flags & NGHTTP3_QPACK_DECODE_FLAG_EMIT) != 0) {
     field.present = true;
     field.decoded = {.name = text(field.nv.name),

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "wire/http3/errors.h"
+#include "wire/http3/section_scanner.h"
 
 namespace pqedge::http3 {
 
@@ -59,7 +60,7 @@ class FieldSection {
     more,  // all bytes were taken
     done,
     blocked,  // until insert_count() reaches required_insert_count(); `in` holds what is left
-    stopped,  // by `take`, or by a string beyond 64 KiB; the section must be cancelled
+    stopped,  // by `take`, or by a string that is too long; the section must be cancelled
     failed    // QPACK_DECOMPRESSION_FAILED
   };
 
@@ -68,6 +69,7 @@ class FieldSection {
   // ends with these bytes.
   template <typename Take>
   Status decode(QpackDecoder& decoder, Bytes& in, bool last, Take&& take) {
+    if (!scan(in)) return Status::stopped;
     for (;;) {
       Field field;
       const Status status = step(decoder, in, last, field);
@@ -87,12 +89,15 @@ class FieldSection {
     DecodedField decoded;
     bool present = false;
   };
+  bool scan(Bytes in);
   Status step(QpackDecoder& decoder, Bytes& in, bool last, Field& field);
 
   struct Delete {
     void operator()(nghttp3_qpack_stream_context* c) const { nghttp3_qpack_stream_context_del(c); }
   };
   std::unique_ptr<nghttp3_qpack_stream_context, Delete> context_;
+  SectionScanner scanner_;
+  size_t ahead_ = 0;  // bytes that were scanned and not decoded: a section that waits comes again
 };
 
 class QpackEncoder {

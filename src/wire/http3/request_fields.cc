@@ -81,10 +81,12 @@ bool RequestHeadReader::finish_pseudo() {
     if ((seen_ & (kScheme | kPath)) != 0) return refuse(400, "CONNECT with :scheme or :path");
     if ((seen_ & kAuthority) == 0) return refuse(400, "CONNECT without :authority");
     request_.scheme = "https";
+    sound_ = true;
     return true;
   }
   if ((seen_ & kScheme) == 0) return refuse(400, ":scheme is missing");
   if ((seen_ & kPath) == 0) return refuse(400, ":path is missing");
+  sound_ = true;
   // What this server has authority for, over QUIC, is https (RFC 9114 3.1).
   if (!iequals(request_.scheme, "https")) return refuse(400, ":scheme is not https");
   request_.scheme = "https";

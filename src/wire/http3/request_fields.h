@@ -19,6 +19,8 @@ class RequestHeadReader {
   // All fields are there.
   bool finish();
   const http::Refusal& refusal() const { return refusal_; }
+  // It is no request at all: its fields are not ones that HTTP/3 has.
+  bool malformed() const { return !sound_ && refusal_.status == 400; }
 
  private:
   bool add_pseudo(const DecodedField& field);
@@ -34,6 +36,7 @@ class RequestHeadReader {
   SectionBudget budget_;
   uint8_t seen_ = 0;  // pseudo-header fields, a bit each
   bool regular_ = false;
+  bool sound_ = false;  // all fields are there that must be, and none that may not
   http::Refusal refusal_;
 };
 
@@ -44,6 +47,7 @@ class TrailerReader {
       : trailers_(trailers), budget_(limits.max_trailers, limits.max_fields) {}
   bool add(const DecodedField& field);
   const http::Refusal& refusal() const { return refusal_; }
+  bool malformed() const { return refusal_.status == 400; }
 
  private:
   http::Fields& trailers_;

@@ -114,7 +114,7 @@ bool RequestStream::decode_with(Reader& reader, Bytes& piece, bool last) {
       if (reader.refusal().reason.empty()) {
         refuse(431, "header fields too large");
       } else {
-        refuse(reader.refusal().status, reader.refusal().reason);
+        refuse(reader.refusal().status, reader.refusal().reason, reader.malformed());
       }
       return true;
     case FieldSection::Status::failed:
@@ -135,7 +135,7 @@ bool RequestStream::section_done() {
     return true;
   }
   if (!head_->finish()) {
-    refuse(head_->refusal().status, head_->refusal().reason);
+    refuse(head_->refusal().status, head_->refusal().reason, head_->malformed());
     return true;
   }
   head_.reset();
@@ -251,9 +251,15 @@ void RequestStream::on_peer_reset(uint64_t) {
 
 // ---- giving up ----------------------------------------------------------------------------------
 
-void RequestStream::refuse(uint16_t status, std::string_view reason) {
+// What is malformed is reset (RFC 9114 4.1.2): clients that send such things do not read answers.
+// The exchange hears of it all the same, and logs it.
+void RequestStream::refuse(uint16_t status, std::string_view reason, bool malformed) {
   bad_status_ = status;
   bad_reason_ = reason;
+  if (malformed && !response_begun_ && !c_.closing()) {
+    malformed_ = true;
+    c_.quic().reset_write(*this, static_cast<uint64_t>(ErrorCode::message_error));
+  }
   discard_input();
   mark_ready();
   c_.charge(Nuisance::bad_request);

@@ -41,11 +41,15 @@ void RequestStream::write_section(std::span<const nghttp3_nv> fields) {
 }
 
 void RequestStream::send_informational(const http::Response& response) {
-  if (c_.closing() || closed_ || response_begun_) return;
+  if (c_.closing() || closed_ || response_begun_ || malformed_) return;
   write_section(c_.response_fields().of_head(response));
 }
 
 void RequestStream::send_head(const http::Response& response, bool end) {
+  if (malformed_) {  // it was reset
+    response_ended_ |= end;
+    return;
+  }
   if (c_.closing() || closed_ || response_begun_) return;
   response_begun_ = true;
   c_.watch(c_.now() + c_.limits().send_timeout);
@@ -63,7 +67,7 @@ void RequestStream::send_head(const http::Response& response, bool end) {
 }
 
 void RequestStream::send_body(Slice bytes) {
-  if (c_.closing() || closed_ || response_ended_ || bytes.empty()) return;
+  if (c_.closing() || closed_ || response_ended_ || malformed_ || bytes.empty()) return;
   if (response_left_) {
     if (bytes.size > *response_left_) {
       // More than was announced: the rest has no place in the message.
@@ -77,6 +81,7 @@ void RequestStream::send_body(Slice bytes) {
 }
 
 void RequestStream::send_end(const http::Fields* trailers) {
+  if (malformed_) response_ended_ = true;
   if (c_.closing() || closed_ || response_ended_) return;
   if (response_left_.value_or(0) > 0) {
     // Less than was announced must be seen as a failure, by both sides.

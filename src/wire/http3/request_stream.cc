@@ -23,7 +23,9 @@ void RequestStream::deliver_later() {
 
 // Each call may make the exchange end the stream: then handler_ is null and nothing more is told.
 void RequestStream::deliver() {
-  if (closed_ && !end_sent() && abort_ == http::Abort::none) abort_ = http::Abort::cancelled;
+  if (closed_ && !end_sent() && !malformed_ && abort_ == http::Abort::none) {
+    abort_ = http::Abort::cancelled;
+  }
   if (handler_ != nullptr && abort_ != http::Abort::none) gone(abort_);
   if (handler_ != nullptr && bad_status_ != 0 && !bad_told_) {
     bad_told_ = end_told_ = true;
@@ -97,7 +99,11 @@ void RequestStream::gone(http::Abort why) {
 }
 
 void RequestStream::finish_if_done() {
-  if (!response_ended_ || !end_sent()) return;
+  if (!response_ended_ || !(end_sent() || malformed_)) return;
+  // Also where an answer says what is wrong, it is an error of the stream (RFC 9114 4.1.2).
+  if (bad_status_ == 400 && !c_.closing()) {
+    c_.quic().reset_write(*this, static_cast<uint64_t>(ErrorCode::message_error));
+  }
   // The answer is out; what still comes of the request is of no use (RFC 9114 4.1).
   if (discarding_ && !input_ended_) {
     stop_input(bad_status_ == 400 ? ErrorCode::message_error : ErrorCode::no_error);
@@ -116,7 +122,7 @@ void RequestStream::connection_lost() {
 void RequestStream::on_stream_closed(std::optional<uint64_t> code) {
   closed_ = true;
   // STOP_SENDING after a whole request ends here: ngtcp2 has answered it with a reset.
-  if (code && handler_ != nullptr && !end_sent() && abort_ == http::Abort::none) {
+  if (code && handler_ != nullptr && !end_sent() && !malformed_ && abort_ == http::Abort::none) {
     c_.charge(Nuisance::request_cancelled);
   }
   if (handler_ == nullptr) {

@@ -81,7 +81,7 @@ class RequestStream final : public http::ServerStream,
   bool take_body(Bytes piece);
   bool take_end();
   void hold(Bytes bytes, SliceQueue& queue);
-  void refuse(uint16_t status, std::string_view reason);
+  void refuse(uint16_t status, std::string_view reason, bool malformed = false);
   void abandon_section();
   void discard_input();
   void mark_ready();
@@ -132,6 +132,7 @@ class RequestStream final : public http::ServerStream,
   bool tunnel_ = false;   // the request asks for one (http/stream.h)
   bool connect_ = false;  // ... by CONNECT, not by an upgrade
 
+  bool malformed_ = false;  // the request: it is reset, and not answered
   bool response_begun_ = false;
   bool response_ended_ = false;
   std::optional<uint64_t> response_left_;  // bytes of the one DATA frame of a known length

@@ -123,7 +123,7 @@ bool PeerStream::end_frame() {
     }
     case frame::kMaxPushId: {
       const auto id = parse_id(payload);
-      return id ? c_.on_max_push_id() : c_.fail(id.error());
+      return id ? c_.on_max_push_id(*id) : c_.fail(id.error());
     }
     case frame::kPriorityUpdate: {
       uint64_t id = 0;

@@ -32,7 +32,7 @@ class StreamOwner {
   virtual bool on_push_stream() = 0;
   virtual bool on_settings(const PeerSettings& settings) = 0;
   virtual bool on_goaway(uint64_t id) = 0;
-  virtual bool on_max_push_id() = 0;
+  virtual bool on_max_push_id(uint64_t id) = 0;
   virtual bool on_priority_update(uint64_t stream_id, std::string_view value) = 0;
   virtual bool on_encoder_stream(Bytes bytes) = 0;
   virtual bool on_decoder_stream(Bytes bytes) = 0;

@@ -168,6 +168,10 @@ void Endpoint::dispatch(const ReceivedDatagram& datagram, Source source) {
     return;
   }
   const bool is_long = (datagram.bytes[0] & 0x80) != 0;
+  if (is_long && header.version == 0) {  // Version Negotiation, which nobody answers (RFC 9000 6.1)
+    counters::dropped_malformed.add();
+    return;
+  }
   if (is_long && header.version != NGTCP2_PROTO_VER_V1) {
     send_version_negotiation(datagram, {header.scid, header.scidlen}, id);
     return;

@@ -325,6 +325,14 @@ def too_large(c):
     t.lives(c)
 
 
+@case("RFC 9114 4.2.2", "a field name that is too long is 431, and the matter of one request")
+def long_name(c):
+    number = c.request("/malformed", ("x" * 300, "1"))
+    c.run(lambda: c.answer(number), "the answer")
+    assert c.answer(number)[0] == 431
+    t.lives(c)
+
+
 @case("RFC 9114 4.1", "an answer to HEAD has no body")
 def head(c):
     number = c.request("/head", method="HEAD")

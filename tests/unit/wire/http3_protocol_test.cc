@@ -213,10 +213,16 @@ TEST_F(Http3Protocol, MalformedHeadsAre400) {
     if (section.size() >= 64) frame += static_cast<char>(0x40);
     frame += static_cast<char>(section.size());
     const int64_t id = send_request(frame + section);
-    ASSERT_TRUE(run([&] { return client_->stream(id).ended || client_->closed(); })) << i;
+    const auto& stream = client_->stream(id);
+    ASSERT_TRUE(run([&] { return stream.ended || stream.reset || client_->closed(); })) << i;
     ASSERT_FALSE(client_->closed()) << i << client_->closed()->reason;
     TestExchange& e = server_->exchange(server_->exchanges() - 1);
     EXPECT_EQ(e.bad_status, 400) << i << " " << e.bad_reason;
+    if (!stream.ended) {
+      EXPECT_EQ(stream.reset, 0x10eu) << i;  // H3_MESSAGE_ERROR (4.1.2)
+    }
+    ASSERT_TRUE(run([&] { return e.finished || e.reset; })) << i;
+    EXPECT_FALSE(e.reset) << i;
   }
 }
 
@@ -260,6 +266,7 @@ TEST_F(Http3Protocol, WhatMayNotBeOnTheControlStream) {
       {kControl + unhex("0700"), kFrameError},         // GOAWAY without an identifier
       {kControl + unhex("07020000"), kFrameError},
       {kControl + unhex("070104") + unhex("070108"), kIdError},  // it grows (5.2)
+      {kControl + unhex("0d0108") + unhex("0d0104"), kIdError},  // MAX_PUSH_ID shrinks (7.2.7)
       {unhex("0004020200"), kSettingsError},            // a setting of HTTP/2 (7.2.4.1)
       {unhex("000401") + unhex("01"), kFrameError},  // a setting without a value
       {kControl + unhex("800f07000101"), kIdError},     // PRIORITY_UPDATE of a server's stream

@@ -135,6 +135,18 @@ TEST_F(QuicEndpoint, AnUnknownVersionIsAnsweredWithOurs) {
   EXPECT_FALSE(probe.receive().has_value());
 }
 
+// RFC 9000 6.1: what looks like Version Negotiation itself is not answered with it.
+TEST_F(QuicEndpoint, VersionNegotiationIsAnsweredByNothing) {
+  serve();
+  Probe probe(server_->address());
+  Datagram d(1200, 0);
+  const uint8_t head[] = {0xc0, 0, 0, 0, 0, 8, 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 2, 'a', 'b'};
+  std::ranges::copy(head, d.begin());
+  probe.send(d);
+  settle(*loop_);
+  EXPECT_FALSE(probe.receive().has_value());
+}
+
 // RFC 9000 14.1: an Initial in a smaller datagram is dropped.
 TEST_F(QuicEndpoint, SmallInitialsAreDropped) {
   serve();
