@@ -1,5 +1,5 @@
 """What a proxy leaves as it is, in all pairs of versions."""
-# ctest: timeout=60
+# ctest: timeout=120
 
 import harness
 from hpack import NeverIndexedHeaderTuple

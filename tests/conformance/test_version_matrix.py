@@ -5,7 +5,7 @@ CONNECT in all nine pairs.
 
 runs it and writes the table. Every cell says what was seen; a pair that does not pass has none.
 """
-# ctest: timeout=120
+# ctest: timeout=300
 
 import functools
 import inspect
