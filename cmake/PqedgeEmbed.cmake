@@ -28,6 +28,8 @@ function(pqedge_embed target)
       DEPENDS "${path}" "${CMAKE_SOURCE_DIR}/cmake/WriteEmbedded.cmake"
       COMMENT "Embed ${CMAKE_MATCH_2}"
       VERBATIM)
+    # Each by itself: all name the bytes alike.
+    set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     target_sources(${target} PRIVATE "${output}")
   endforeach()
 endfunction()

@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr size_t kMaxLine = 4096;
-constexpr size_t kMaxLines = 200;
+constexpr size_t kMaxReplyLine = 4096;
+constexpr size_t kMaxReplyLines = 200;
 constexpr size_t kMaxXml = 16384;
 
 class Talk {
@@ -28,7 +28,7 @@ class Talk {
 
   Result<std::string> line() {
     std::string text;
-    while (text.size() < kMaxLine) {
+    while (text.size() < kMaxReplyLine) {
       auto byte = this->byte();
       if (!byte) return std::unexpected(byte.error());
       if (*byte == '\n') {
@@ -37,7 +37,7 @@ class Talk {
       }
       text += *byte;
     }
-    return fail("the server's line is longer than {} bytes", kMaxLine);
+    return fail("the server's line is longer than {} bytes", kMaxReplyLine);
   }
 
   Result<char> byte() {
@@ -75,7 +75,7 @@ std::unexpected<Error> unexpected_answer(std::string_view what, std::string_view
 // Lines up to the last of an SMTP answer (RFC 5321 4.2.1); all of them, joined.
 Result<std::string> smtp_answer(Talk& talk, std::string_view code) {
   std::string all;
-  for (size_t i = 0; i < kMaxLines; ++i) {
+  for (size_t i = 0; i < kMaxReplyLines; ++i) {
     auto line = talk.line();
     if (!line) return line;
     if (!line->starts_with(code)) return unexpected_answer("SMTP", *line);
@@ -101,7 +101,7 @@ Result<void> imap(Talk& talk) {
   if (!greeting) return std::unexpected(greeting.error());
   if (!greeting->starts_with("* OK")) return unexpected_answer("IMAP", *greeting);
   if (auto sent = talk.send("a1 STARTTLS\r\n"); !sent) return sent;
-  for (size_t i = 0; i < kMaxLines; ++i) {
+  for (size_t i = 0; i < kMaxReplyLines; ++i) {
     auto line = talk.line();
     if (!line) return std::unexpected(line.error());
     if (line->starts_with("a1 OK")) return {};
@@ -146,7 +146,7 @@ Result<void> ldap(Talk& talk) {
       for (const char c : std::string_view(answer).substr(2)) {
         size = size << 8 | static_cast<unsigned char>(c);
       }
-      if (size > kMaxLine) return unexpected_answer("LDAP", answer);
+      if (size > kMaxReplyLine) return unexpected_answer("LDAP", answer);
       length = answer.size() + size;
     }
   }

@@ -13,8 +13,8 @@ namespace pqedge::measure::load {
 
 namespace {
 
-constexpr uint32_t kWindow = (1U << 30) - 1;
-constexpr size_t kOutputWanted = 256 * 1024;
+constexpr uint32_t kSessionWindow = (1U << 30) - 1;
+constexpr size_t kSessionOutputWanted = 256 * 1024;
 
 }  // namespace
 
@@ -127,10 +127,10 @@ Result<void> Http2Connection::begin_session() {
   session_.reset(session);
   const std::array settings = {
       nghttp2_settings_entry{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-      nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindow},
+      nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kSessionWindow},
   };
   nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
-  nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kWindow);
+  nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kSessionWindow);
   return {};
 }
 
@@ -185,7 +185,7 @@ void Http2Connection::submit(Nanos intended, Nanos now) {
 
 bool Http2Connection::gather() {
   frames_.clear();
-  while (frames_.size() + stream_.unsent() < kOutputWanted) {
+  while (frames_.size() + stream_.unsent() < kSessionOutputWanted) {
     const uint8_t* bytes = nullptr;
     const auto size = nghttp2_session_mem_send2(session_.get(), &bytes);
     if (size < 0) return false;

@@ -9,12 +9,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double microseconds(Nanos time) { return static_cast<double>(time) / 1000; }
+double in_microseconds(Nanos time) { return static_cast<double>(time) / 1000; }
 
 Json latency(const Histogram& histogram) {
   Json json;
   json["count"] = histogram.count();
-  json["min"] = microseconds(histogram.min());
+  json["min"] = in_microseconds(histogram.min());
   json["mean"] = histogram.mean() / 1000;
   for (const auto& [name, percent] : {std::pair{"p50", 50.0},
                                       {"p75", 75.0},
@@ -22,9 +22,9 @@ Json latency(const Histogram& histogram) {
                                       {"p99", 99.0},
                                       {"p99.9", 99.9},
                                       {"p99.99", 99.99}}) {
-    json[name] = microseconds(histogram.percentile(percent));
+    json[name] = in_microseconds(histogram.percentile(percent));
   }
-  json["max"] = microseconds(histogram.max());
+  json["max"] = in_microseconds(histogram.max());
   return json;
 }
 
@@ -125,8 +125,8 @@ std::string to_text(const Options& options, const RunResult& result) {
   }
   text += std::format(
       "latency us: 50 % {:.0f}, 90 % {:.0f}, 99 % {:.0f}, 99.9 % {:.0f}, max {:.0f}\n",
-      microseconds(l.percentile(50)), microseconds(l.percentile(90)),
-      microseconds(l.percentile(99)), microseconds(l.percentile(99.9)), microseconds(l.max()));
+      in_microseconds(l.percentile(50)), in_microseconds(l.percentile(90)),
+      in_microseconds(l.percentile(99)), in_microseconds(l.percentile(99.9)), in_microseconds(l.max()));
   for (const auto& [status, count] : tally.statuses()) {
     text += std::format("status {}: {}\n", status, count);
   }

@@ -12,7 +12,7 @@
 namespace pqedge::measure {
 namespace {
 
-using Json = nlohmann::json;
+using InputJson = nlohmann::json;
 
 // A record is nested 8 deep; what is deeper is none.
 constexpr int kMaxDepth = 16;
@@ -29,16 +29,16 @@ struct Reading {
 };
 
 template <typename T>
-void read(Reading& reading, const Json& json, const Place& at, T& value);
+void read(Reading& reading, const InputJson& json, const Place& at, T& value);
 
 class ObjectReader {
  public:
-  ObjectReader(Reading& reading, const Json& object, const Place& at)
+  ObjectReader(Reading& reading, const InputJson& object, const Place& at)
       : reading_(reading), object_(object), at_(at) {}
 
   template <typename T>
   void operator()(std::string_view name, T& value, std::string_view) {
-    const Json* json = find(name, is_optional<T>);
+    const InputJson* json = find(name, is_optional<T>);
     if (json == nullptr) return;
     if constexpr (is_optional<T>) {
       if (!json->is_null()) measure::read(reading_, *json, Place{&at_, name}, value.emplace());
@@ -48,7 +48,7 @@ class ObjectReader {
   }
   template <typename T>
   void when_any(std::string_view name, T& value, std::string_view) {
-    if (const Json* json = find(name, true)) {
+    if (const InputJson* json = find(name, true)) {
       measure::read(reading_, *json, Place{&at_, name}, value);
     }
   }
@@ -60,7 +60,7 @@ class ObjectReader {
   }
   // Its value depends on members that are read later: it is looked at in the end.
   void derived(std::string_view name, size_t, std::string_view) {
-    if (const Json* json = find(name, false)) {
+    if (const InputJson* json = find(name, false)) {
       size_t written = 0;
       measure::read(reading_, *json, Place{&at_, name}, written);
       derived_.emplace_back(name, written);
@@ -83,7 +83,7 @@ class ObjectReader {
   }
 
  private:
-  const Json* find(std::string_view name, bool may_be_missing) {
+  const InputJson* find(std::string_view name, bool may_be_missing) {
     known_.push_back(name);
     if (reading_.failed()) return nullptr;
     const auto it = object_.find(name);
@@ -93,7 +93,7 @@ class ObjectReader {
   }
 
   Reading& reading_;
-  const Json& object_;
+  const InputJson& object_;
   const Place& at_;
   std::vector<std::string_view> known_;
   std::vector<std::pair<std::string_view, size_t>> derived_;
@@ -117,7 +117,7 @@ struct DerivedCheck : FieldProbe {
 };
 
 template <std::integral T>
-void read_integer(Reading& reading, const Json& json, const Place& at, T& value) {
+void read_integer(Reading& reading, const InputJson& json, const Place& at, T& value) {
   if (!json.is_number_integer()) return reading.fail(at, "is not a whole number");
   if (!json.is_number_unsigned()) return reading.fail(at, "is negative");
   const auto number = json.get<uint64_t>();
@@ -128,7 +128,7 @@ void read_integer(Reading& reading, const Json& json, const Place& at, T& value)
 }
 
 template <typename T>
-void read_list(Reading& reading, const Json& json, const Place& at, std::vector<T>& value) {
+void read_list(Reading& reading, const InputJson& json, const Place& at, std::vector<T>& value) {
   if (!json.is_array()) return reading.fail(at, "is not a list");
   value.reserve(json.size());
   for (size_t i = 0; i < json.size() && !reading.failed(); ++i) {
@@ -137,7 +137,7 @@ void read_list(Reading& reading, const Json& json, const Place& at, std::vector<
 }
 
 template <typename T>
-void read_map(Reading& reading, const Json& json, const Place& at,
+void read_map(Reading& reading, const InputJson& json, const Place& at,
               std::map<std::string, T>& value) {
   if (!json.is_object()) return reading.fail(at, "is not an object");
   for (const auto& [name, item] : json.items()) {
@@ -146,7 +146,7 @@ void read_map(Reading& reading, const Json& json, const Place& at,
 }
 
 template <typename T>
-void read(Reading& reading, const Json& json, const Place& at, T& value) {
+void read(Reading& reading, const InputJson& json, const Place& at, T& value) {
   if (reading.failed()) return;
   if constexpr (std::same_as<T, std::string>) {
     if (!json.is_string()) return reading.fail(at, "is not a text");
@@ -194,13 +194,13 @@ struct Refused {
 // Two members of one name are legal JSON, but then which one counts?
 class ShapeCheck {
  public:
-  bool operator()(int depth, Json::parse_event_t event, Json& value) {
+  bool operator()(int depth, InputJson::parse_event_t event, InputJson& value) {
     if (depth > kMaxDepth) throw Refused{std::format("nested deeper than {} levels", kMaxDepth)};
-    if (event == Json::parse_event_t::object_start) {
+    if (event == InputJson::parse_event_t::object_start) {
       names_.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
+    } else if (event == InputJson::parse_event_t::object_end) {
       names_.pop_back();
-    } else if (event == Json::parse_event_t::key) {
+    } else if (event == InputJson::parse_event_t::key) {
       const auto& name = value.get_ref<const std::string&>();
       if (!names_.back().insert(name).second) {
         throw Refused{"the member " + in_quotes(name) + " is there twice in one object"};
@@ -213,14 +213,14 @@ class ShapeCheck {
   std::vector<std::set<std::string>> names_;
 };
 
-Result<Json> parse(std::string_view text, std::string_view source) {
+Result<InputJson> parse(std::string_view text, std::string_view source) {
   if (text.size() > kMaxRecordBytes) {
     return fail("{}: larger than {}: no record of pqcost", source, size_text(kMaxRecordBytes));
   }
   ShapeCheck shape;
   try {
-    return Json::parse(text, std::ref(shape));
-  } catch (const Json::parse_error& e) {
+    return InputJson::parse(text, std::ref(shape));
+  } catch (const InputJson::parse_error& e) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
       return fail("{}: is empty: no record of pqcost", source);
     }
@@ -229,7 +229,7 @@ Result<Json> parse(std::string_view text, std::string_view source) {
                   position(text, text.size()));
     }
     return fail("{}:{}not JSON: the file was edited or damaged", source, position(text, e.byte));
-  } catch (const Json::exception&) {
+  } catch (const InputJson::exception&) {
     return fail("{}: holds a number that is too large", source);
   } catch (const Refused& refused) {
     return fail("{}: {}", source, refused.what);
@@ -237,7 +237,7 @@ Result<Json> parse(std::string_view text, std::string_view source) {
 }
 
 // Before all else: what follows would be misunderstood.
-Result<void> check_schema(const Json& json, std::string_view source) {
+Result<void> check_schema(const InputJson& json, std::string_view source) {
   if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) {
     return fail("{}: has no schema name: no record of pqcost", source);
   }

@@ -8,14 +8,14 @@ namespace pqedge::measure::report {
 
 namespace {
 
-constexpr std::string_view kNone = "\u2013";
+constexpr std::string_view kNoFigure = "\u2013";
 
 void number(Html& html, std::string_view text) { html.element("td", text, {{"class", "n"}}); }
 
 void write_figures(Html& html, const Summary& figures) {
   number(html, format_time(figures.median_us));
   number(html, format_time(figures.p95_us));
-  number(html, figures.p99_us ? format_time(*figures.p99_us) : std::string(kNone));
+  number(html, figures.p99_us ? format_time(*figures.p99_us) : std::string(kNoFigure));
   number(html, format_time(figures.stdev_us));
   number(html, format_time(figures.min_us));
   number(html, format_time(figures.max_us));
@@ -53,7 +53,7 @@ void write_phase(Html& html, const PhaseRecord& phase, const SuiteRecord& suite,
     number(html, format_time(weighted));
     number(html, suite.composed && suite.composed->mean_us > 0
                      ? format_percent(100 * weighted / suite.composed->mean_us)
-                     : std::string(kNone));
+                     : std::string(kNoFigure));
   }
   write_figures(html, phase.figures);
   html.close("tr");
@@ -70,7 +70,7 @@ void write_total(Html& html, std::string_view name, std::string_view side,
   number(html, format_time(figures->mean_us));
   number(html, suite.composed && suite.composed->mean_us > 0
                    ? format_percent(100 * figures->mean_us / suite.composed->mean_us)
-                   : std::string(kNone));
+                   : std::string(kNoFigure));
   write_figures(html, *figures);
   html.close("tr");
 }
@@ -108,7 +108,7 @@ void write_wire(Html& html, const SuiteRecord& suite) {
     number(html, format_count(bytes.client_to_server));
     number(html, format_count(bytes.server_to_client));
     number(html, format_count(bytes.total()));
-    number(html, fragments ? std::to_string(*fragments) : std::string(kNone));
+    number(html, fragments ? std::to_string(*fragments) : std::string(kNoFigure));
     html.element("td", source).close("tr");
   };
   if (suite.wire_bytes.total() > 0) row("Public values", suite.wire_bytes, std::nullopt, "");

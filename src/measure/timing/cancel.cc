@@ -11,7 +11,7 @@ constexpr std::array kSignals{SIGINT, SIGTERM};
 
 std::atomic<bool> cancel_flag{false};
 std::atomic<int> signal_seen{0};
-std::array<struct sigaction, kSignals.size()> before;
+std::array<struct sigaction, kSignals.size()> handlers_before;
 
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
@@ -34,14 +34,14 @@ CancelOnSignal::CancelOnSignal() {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], nullptr, &before[i]);
+    sigaction(kSignals[i], nullptr, &handlers_before[i]);
     // A shell that starts a job in the background has it ignore SIGINT: so it stays.
-    if (before[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    if (handlers_before[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
   }
 }
 
 CancelOnSignal::~CancelOnSignal() {
-  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before[i], nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &handlers_before[i], nullptr);
 }
 
 const std::atomic<bool>* CancelOnSignal::flag() const { return &cancel_flag; }

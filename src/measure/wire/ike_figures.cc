@@ -12,20 +12,20 @@ namespace {
 constexpr std::string_view kInitSource = "RFC 7296 1.2, 3.3, 3.4, 2.23; RFC 7383 2.3; RFC 7427 4";
 
 // What one side sends.
-struct Side {
+struct IkeSide {
   bool response;
   Bytes first;  // key exchange data of IKE_SA_INIT
   Bytes additional;
 };
 
-WireBytes one_way(const Side& side, size_t bytes) {
+WireBytes one_way(const IkeSide& side, size_t bytes) {
   return side.response ? WireBytes{0, bytes} : WireBytes{bytes, 0};
 }
 
-std::string_view side_name(const Side& side) { return side.response ? "response" : "request"; }
+std::string_view side_name(const IkeSide& side) { return side.response ? "response" : "request"; }
 
 // IKE_SA_INIT cannot be cut by IKE (RFC 7383 2): beyond the limit, IP cuts it.
-void add_init_packets(std::vector<WireDetail>& details, const Side& side, size_t message) {
+void add_init_packets(std::vector<WireDetail>& details, const IkeSide& side, size_t message) {
   for (const PathLimit& limit : kPathLimits) {
     const IpPackets packets = ip_packets(message, limit);
     details.push_back({.name = std::format("IKE_SA_INIT {} in {}{}", side_name(side), limit.name,
@@ -37,7 +37,7 @@ void add_init_packets(std::vector<WireDetail>& details, const Side& side, size_t
 }
 
 Result<void> add_intermediate(std::vector<WireDetail>& details, const IkeSession& session,
-                              const Side& side) {
+                              const IkeSide& side) {
   for (const PathLimit& limit : kPathLimits) {
     const size_t largest = limit.packet - ip_header(limit) - kUdpHeader;
     const auto messages = ike_intermediate_within(session, side.additional, side.response, largest);
@@ -58,7 +58,7 @@ Result<void> add_intermediate(std::vector<WireDetail>& details, const IkeSession
 Result<WireFigures> ike_figures(uint16_t method, uint16_t additional, const ExchangeKeys& keys) {
   const IkeSession session{0x1f6a8d3c52e90b74, 0x8c35d1e7094fb26a, method, additional};
   const bool kem_alone = keys.classical_client.empty();
-  const Side sides[] = {
+  const IkeSide sides[] = {
       {false, kem_alone ? keys.kem_public : ike_key_exchange_data(keys.classical_client, method),
        keys.kem_public},
       {true, kem_alone ? keys.kem_ciphertext : ike_key_exchange_data(keys.classical_server, method),
@@ -69,7 +69,7 @@ Result<WireFigures> ike_figures(uint16_t method, uint16_t additional, const Exch
   std::array<size_t, 2> payloads{};
   std::array<size_t, 2> init{};
   std::array<size_t, 2> intermediate{};
-  for (const Side& side : sides) {
+  for (const IkeSide& side : sides) {
     const size_t i = side.response ? 1 : 0;
     data[i] = side.first.size();
     payloads[i] = ike_ke_payload(method, side.first, 0).size();
@@ -94,11 +94,11 @@ Result<WireFigures> ike_figures(uint16_t method, uint16_t additional, const Exch
                                .bytes = {intermediate[0], intermediate[1]},
                                .source = "RFC 9242 3, RFC 9370 2.2, RFC 5282 3"});
   }
-  for (const Side& side : sides) {
+  for (const IkeSide& side : sides) {
     add_init_packets(figures.details, side, init[side.response ? 1 : 0]);
   }
   if (additional == 0) return figures;
-  for (const Side& side : sides) {
+  for (const IkeSide& side : sides) {
     if (auto added = add_intermediate(figures.details, session, side); !added) {
       return std::unexpected(added.error());
     }
