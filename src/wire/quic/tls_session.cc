@@ -243,6 +243,10 @@ bool TlsSession::peer_parameters(Bytes parameters) {
   return false;
 }
 
-void TlsSession::alert(uint8_t code) { ngtcp2_conn_set_tls_alert(*conn_, code); }
+void TlsSession::alert(uint8_t code) {
+  // Before the version is settled OpenSSL has another name for this one, of TLS 1.2 (RFC 9001 8.2).
+  if (state_->hello == crypto::HelloVerdict::no_parameters) code = SSL_AD_MISSING_EXTENSION;
+  ngtcp2_conn_set_tls_alert(*conn_, code);
+}
 
 }  // namespace pqedge::quic

@@ -198,15 +198,15 @@ def moved_token(c):
     assert c.quic.closed and c.quic.closed[1] == t.INVALID_TOKEN, c.state()
 
 
-@RETRY_TABLE.case("RFC 9000 8.1.2", "a Retry token for another ID is INVALID_TOKEN", stage="new")
+@RETRY_TABLE.case("RFC 9000 8.1.4", "a Retry token for another ID opens nothing", stage="new")
 def token_for_another(c):
     take(c, retry_of(c)[0])
     c.quic._peer_cid.cid = os.urandom(18)
     for pair in c.quic._cryptos_initial.values():
         pair.setup_initial(cid=c.quic._peer_cid.cid, is_client=True, version=1)
     c.flush()
-    c.receive(1)
-    assert c.quic.closed and c.quic.closed[1] == t.INVALID_TOKEN, c.state()
+    c.receive(0.2)
+    assert not c.quic.frames(f.CRYPTO), c.state()
 
 
 @RETRY_TABLE.case("RFC 9000 8.1.4", "a Retry token that was changed opens nothing", stage="new")

@@ -8,7 +8,7 @@ from aioquic.quic.connection import QuicConnectionId
 
 from http3 import frames as f
 from http3 import table as t
-from http3.client import APPLICATION, packet
+from http3.client import APPLICATION, challenge, packet
 
 TABLE = t.Table()
 case = TABLE.case
@@ -36,9 +36,9 @@ def loud(c):
 
 
 @case("RFC 9000 8.2.2", "PATH_CHALLENGE is answered with its data, in a full datagram")
-def challenge(c):
+def asked(c):
     before = len(c.arrived)
-    c.inject(f.frame(f.PATH_CHALLENGE, b"question") + bytes(1150))
+    c.inject(challenge(c.quic, b"question"))
     c.run(lambda: c.quic.frames(f.PATH_RESPONSE), "PATH_RESPONSE")
     assert c.quic.frames(f.PATH_RESPONSE)[0] == [b"question"]
     assert max(len(d) for _, d in c.arrived[before:]) >= 1200
@@ -50,7 +50,7 @@ def probe(c):
     c.move()
     c.using = 0
     other = c.quic._peer_cid_available[0].cid
-    c.inject(f.frame(f.PATH_CHALLENGE, b"from new") + bytes(1150), of=1, dcid=other)
+    c.inject(challenge(c.quic, b"from new"), of=1, dcid=other)
     c.run(lambda: c.quic.frames(f.PATH_RESPONSE), "PATH_RESPONSE", flush=False)
     assert bytes_on(c, 1) > 0, "the answer went to the old address"
     before = bytes_on(c, 0), bytes_on(c, 1)
@@ -125,6 +125,8 @@ def replaced(c):
     c.run(lambda: c.quic.frames(f.NEW_CONNECTION_ID), "NEW_CONNECTION_ID")
     highest = max(s for s, *_ in c.quic.frames(f.NEW_CONNECTION_ID))
     c.inject(f.frame(f.RETIRE_CONNECTION_ID, highest))
+    c.quic._peer_cid_available = [cid for cid in c.quic._peer_cid_available
+                                  if cid.sequence_number != highest]
     c.run(lambda: any(s > highest for s, *_ in c.quic.frames(f.NEW_CONNECTION_ID)), "another ID")
     c.quic.change_connection_id()
     t.lives(c)
