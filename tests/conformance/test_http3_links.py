@@ -28,7 +28,7 @@ class Links(harness.TestCase):
     def test_transfers(self):
         if reason := links.why_not():
             raise unittest.SkipTest(reason)
-        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
             runs = {name: pool.submit(links.over, self, link, SIZE, rebind)
                     for name, (link, rebind) in LINKS.items()}
         for name, run in runs.items():
