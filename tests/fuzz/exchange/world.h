@@ -119,8 +119,7 @@ class World {
       held.forward.buffer_request = 2048;
       held.forward.buffer_response = 2048;
     }
-    add("tunnel", "tunnel.test", "", "tunnel").tunnel.connect = {
-        {.host = "tunnel.test", .port = 80}};
+    add("tunnel", "", "", "tunnel").tunnel.connect = {{.host = "tunnel.test", .port = 80}};
     add("one", "", "", "one");
     return s;
   }
