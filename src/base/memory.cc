@@ -104,6 +104,8 @@ void relieve(size_t size, Nanos end) {
   }
   if (relieved) return;
   if (monotonic_now() >= end) give_up(size);
+  // The kernel may have some again, but no turn of a loop has ended since.
+  if (fill_up() || pieces_left.load(std::memory_order_relaxed) != 0) return;
   // Other threads may give some back meanwhile, and other processes.
   const timespec nap{0, static_cast<long>(kNap)};
   ::nanosleep(&nap, nullptr);

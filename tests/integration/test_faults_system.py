@@ -148,7 +148,7 @@ class Random(faults.TestCase):
     def test_getrandom_fails(self):
         """From the first call on: what is secret comes from OpenSSL, which has other sources, and what
         is not needs none."""
-        for rule in ("random errno=ENOSYS", "random errno=EINTR share=70%", "random most=3"):
+        for rule in ("random errno=ENOSYS", "random errno=EINTR every=2", "random most=3"):
             with self.subTest(rule):
                 self.start(rules=[rule], name=f"control-{len(rule)}")
                 try:
