@@ -259,7 +259,7 @@ class Llhttp:
         self.settings = _Settings(
             on_message_begin=_Call(self._begin), on_url=self._keep("url"),
             on_header_field=_DataCall(self._field), on_header_value=_DataCall(self._value),
-            on_body=self._keep("body"), on_message_complete=_Call(self._complete))
+            on_headers_complete=_Call(self._head), on_body=self._keep("body"), on_message_complete=_Call(self._complete))
 
     def _begin(self, _):
         self.now = {"url": b"", "body": b""}
@@ -285,10 +285,13 @@ class Llhttp:
         self.fields[-1][1] += ctypes.string_at(at, size)
         return 0
 
+    def _head(self, _):  # what comes behind the body is no part of it
+        self.host = b",".join(v.strip(b" \t") for n, v in self.fields if n.lower() == b"host")
+        return 0
+
     def _complete(self, _):
         method = self.lib.llhttp_method_name(self.lib.llhttp_get_method(self.parser))
-        host = b",".join(v.strip(b" \t") for n, v in self.fields if n.lower() == b"host")
-        self.items.append(Item("took", 200, _seen(method, self.now["url"], host, self.now["body"])))
+        self.items.append(Item("took", 200, _seen(method, self.now["url"], self.host, self.now["body"])))
         return 0
 
     def read(self, raw, end=True):

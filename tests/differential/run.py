@@ -106,13 +106,14 @@ class Run:
         return found
 
     def smaller(self, finding):
-        """The same finding in fewer bytes."""
+        """The same finding in fewer bytes, as far as a minute takes it."""
+        end = time.monotonic() + 60
         others = [o for o in self.others if o.name == finding.other] or None
         read = self.answer if finding.kind in ANSWERS else self.one
         size = len(finding.raw) // 2
         while size:
             at = 0
-            while at < len(finding.raw):
+            while at < len(finding.raw) and time.monotonic() < end:
                 raw = finding.raw[:at] + finding.raw[at + size:]
                 again = [f for f in read(raw, others) if (f.kind, f.other) == (finding.kind, finding.other)]
                 if again:
@@ -131,7 +132,9 @@ class Run:
             if found and not self.alive():
                 raise AssertionError(f"a reader ended: {found[0]}")
             for finding in {f.kind: f for f in reversed(found) if not compare.known(f)}.values():
-                self.findings += self.confirmed(read, finding)
+                for new in self.confirmed(read, finding):
+                    print(new, flush=True)
+                    self.findings.append(new)
             if len(self.findings) >= most:
                 break
         return done
@@ -190,8 +193,8 @@ def session(seed, count=None, seconds=None, minimise=True, out=print):
         shutil.rmtree(directory, ignore_errors=True)
     out(f"{kept} kept cases, {made} made of seed {seed}: {len(findings)} findings")
     out(run.table())
-    for finding in findings:
-        out(str(finding))
+    for finding in findings if minimise else []:
+        out(f"smaller:\n{finding}")
     return findings
 
 
