@@ -259,7 +259,8 @@ class Llhttp:
         self.settings = _Settings(
             on_message_begin=_Call(self._begin), on_url=self._keep("url"),
             on_header_field=_DataCall(self._field), on_header_value=_DataCall(self._value),
-            on_headers_complete=_Call(self._head), on_body=self._keep("body"), on_message_complete=_Call(self._complete))
+            on_headers_complete=_Call(self._head), on_body=self._keep("body"),
+            on_message_complete=_Call(self._complete))
 
     def _begin(self, _):
         self.now = {"url": b"", "body": b""}
