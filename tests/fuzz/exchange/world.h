@@ -119,7 +119,9 @@ class World {
       held.forward.buffer_request = 2048;
       held.forward.buffer_response = 2048;
     }
-    add("tunnel", "", "", "tunnel").tunnel.connect = {{.host = "tunnel.test", .port = 80}};
+    route::RouteSettings& tunnel = add("tunnel", "", "", "tunnel");
+    tunnel.methods = {"CONNECT"};
+    tunnel.tunnel.connect = {{.host = "tunnel.test", .port = 80}};
     add("one", "", "", "one");
     return s;
   }
