@@ -106,7 +106,8 @@ bool TlsStream::seal_close() {
 
 RecordSocket::Sent TlsStream::send_gathered() {
   const RecordSocket::Sent sent = socket_.send_gathered();
-  if (socket_.take_starved()) [[unlikely]] loop_.tell_writable_soon(*this);
+  if (socket_.take_starved()) [[unlikely]]
+    loop_.tell_writable_soon(*this);
   return sent;
 }
 

@@ -123,10 +123,11 @@ std::string to_text(const Options& options, const RunResult& result) {
                         result.tls.group, result.tls.cipher, result.tls.alpn, tally.handshakes(),
                         tally.resumed());
   }
-  text += std::format(
-      "latency us: 50 % {:.0f}, 90 % {:.0f}, 99 % {:.0f}, 99.9 % {:.0f}, max {:.0f}\n",
-      in_microseconds(l.percentile(50)), in_microseconds(l.percentile(90)),
-      in_microseconds(l.percentile(99)), in_microseconds(l.percentile(99.9)), in_microseconds(l.max()));
+  text +=
+      std::format("latency us: 50 % {:.0f}, 90 % {:.0f}, 99 % {:.0f}, 99.9 % {:.0f}, max {:.0f}\n",
+                  in_microseconds(l.percentile(50)), in_microseconds(l.percentile(90)),
+                  in_microseconds(l.percentile(99)), in_microseconds(l.percentile(99.9)),
+                  in_microseconds(l.max()));
   for (const auto& [status, count] : tally.statuses()) {
     text += std::format("status {}: {}\n", status, count);
   }
