@@ -24,11 +24,12 @@ void expect_refused(std::string_view pool, std::string_view route, std::string_v
 }
 
 TEST(ForwardConfig, ReadsWhatAPoolAndARouteSay) {
-  const auto c = read_pool_text(file("retry_on = [\"timeout\", \"503\"]\nretry_budget = 50\n",
-                           "retries = 4\nretry_on = [\"5xx\", \"reset\"]\nretry_any_method = true\n"
-                           "retry_backoff = \"1s\"\nresponse_timeout = \"250ms\"\n"
-                           "request_timeout = \"0s\"\nbuffer_request = \"1MiB\"\n"
-                           "shadow_pool = \"app\"\nshadow_percent = 7\n"));
+  const auto c =
+      read_pool_text(file("retry_on = [\"timeout\", \"503\"]\nretry_budget = 50\n",
+                          "retries = 4\nretry_on = [\"5xx\", \"reset\"]\nretry_any_method = true\n"
+                          "retry_backoff = \"1s\"\nresponse_timeout = \"250ms\"\n"
+                          "request_timeout = \"0s\"\nbuffer_request = \"1MiB\"\n"
+                          "shadow_pool = \"app\"\nshadow_percent = 7\n"));
   ASSERT_TRUE(c.has_value()) << c.error().message;
   const upstream::PoolSettings& pool = c->edge.pools.at(0);
   ASSERT_TRUE(pool.retry.on.has_value());

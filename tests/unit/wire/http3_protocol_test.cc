@@ -267,10 +267,10 @@ TEST_F(Http3Protocol, WhatMayNotBeOnTheControlStream) {
       {kControl + unhex("07020000"), kFrameError},
       {kControl + unhex("070104") + unhex("070108"), kIdError},  // it grows (5.2)
       {kControl + unhex("0d0108") + unhex("0d0104"), kIdError},  // MAX_PUSH_ID shrinks (7.2.7)
-      {unhex("0004020200"), kSettingsError},            // a setting of HTTP/2 (7.2.4.1)
-      {unhex("000401") + unhex("01"), kFrameError},  // a setting without a value
-      {kControl + unhex("800f07000101"), kIdError},     // PRIORITY_UPDATE of a server's stream
-      {kControl + unhex("800f07000102"), kIdError},     // of a unidirectional one
+      {unhex("0004020200"), kSettingsError},                     // a setting of HTTP/2 (7.2.4.1)
+      {unhex("000401") + unhex("01"), kFrameError},              // a setting without a value
+      {kControl + unhex("800f07000101"), kIdError},        // PRIORITY_UPDATE of a server's stream
+      {kControl + unhex("800f07000102"), kIdError},        // of a unidirectional one
       {kControl + unhex("800f070004bffffffc"), kIdError},  // beyond the limit (RFC 9218 7.2)
       {kControl + unhex("800f070000"), kFrameError},
       {kControl + unhex("800f07010100"), kIdError},  // of a push
@@ -349,12 +349,10 @@ TEST_F(Http3Protocol, OurControlStreamBeginsWithSettings) {
 
 TEST_F(Http3Protocol, QpackStreamsThatAreWrong) {
   serve();
-  send_unidirectional(unhex("02") +
-                      unhex("3fffffff7f"));  // a capacity beyond what was allowed
+  send_unidirectional(unhex("02") + unhex("3fffffff7f"));  // a capacity beyond what was allowed
   EXPECT_EQ(close_code(), kQpackEncoderStreamError);
   connect();
-  send_unidirectional(unhex("03") +
-                      unhex("3f7f"));  // Insert Count Increment of what was not sent
+  send_unidirectional(unhex("03") + unhex("3f7f"));  // Insert Count Increment of what was not sent
   EXPECT_EQ(close_code(), kQpackDecoderStreamError);
 }
 
@@ -470,10 +468,8 @@ TEST_F(Http3Protocol, AReferenceBombIsCutOffAt431) {
 
 TEST_F(Http3Protocol, CookieCrumbsCountAsFields) {
   serve();
-  const std::string section =
-      unhex("0000d1d7c150096c6f63616c686f7374") + std::string(200, '\xc5');
-  const int64_t id =
-      send_request(unhex("01") + unhex("40d8") + section);  // static entry 5: cookie
+  const std::string section = unhex("0000d1d7c150096c6f63616c686f7374") + std::string(200, '\xc5');
+  const int64_t id = send_request(unhex("01") + unhex("40d8") + section);  // static entry 5: cookie
   ASSERT_TRUE(run([&] { return client_->stream(id).ended; }));
   EXPECT_EQ(server_->exchange(0).bad_status, 431);
 }
