@@ -14,7 +14,7 @@ using http::Name;
 // Above it no credit is given back to whoever sends.
 constexpr size_t kHighWater = 128 * 1024;
 // Slices below it are put together where they have to wait.
-constexpr size_t kSmall = 4096;
+constexpr size_t kWorthASend = 4096;
 // One direction of a WebSocket has ended, which says nothing in it: the other is not waited for as
 // long as both.
 constexpr Nanos kHalfOpen = 60 * kSecond;
@@ -63,8 +63,8 @@ void prepare_upgrade(http::Request& request) {
 std::string_view tunnel_fault(const http::Request& request, const http::Response& response) {
   if (!response.tunnel) {
     // Any 2xx would tell the client that its tunnel is there (RFC 9110 9.3.6).
-    const bool promises = is_multiplexed(request.version) ||
-                          request.method == http::Method::connect;
+    const bool promises =
+        is_multiplexed(request.version) || request.method == http::Method::connect;
     return promises && is_success(response.status) ? "the backend did not switch protocols"
                                                    : std::string_view{};
   }
@@ -91,7 +91,7 @@ void prepare_tunnel_answer(const http::Request& request, http::Response& respons
 
 Slice Packer::pack(Slice bytes, size_t waiting) {
   if (waiting == 0) chunk_ = {};
-  if (waiting == 0 || bytes.size >= kSmall) return bytes;
+  if (waiting == 0 || bytes.size >= kWorthASend) return bytes;
   if (!chunk_ || used_ + bytes.size > Chunk::kCapacity) {
     chunk_ = ChunkRef::make();
     used_ = 0;
@@ -171,9 +171,7 @@ void Tunnel::server_ended() {
 
 void Tunnel::touch() { last_ = loop_.now(); }
 
-Nanos Tunnel::limit() const {
-  return client_ended_ || server_ended_ ? half_open_ : timeout_;
-}
+Nanos Tunnel::limit() const { return client_ended_ || server_ended_ ? half_open_ : timeout_; }
 
 void Tunnel::on_timer() {
   const Nanos until = last_ + limit();
