@@ -1,5 +1,6 @@
 """testssl.sh, with a CA of its own, finds nothing above "low" (T1 to T5). What remains is named here,
 with why; a finding that is not named fails the test."""
+# ctest: timeout=6300
 
 import json
 import shutil
@@ -17,6 +18,10 @@ KNOWN = {
     "cert_mustStapleExtension": "the CA's to set",
     "certificate_transparency": "a private CA logs nowhere",
     "cert_chain_of_trust": "of stores other than the one given with --add-ca",
+    "optimal_proto": "its own hello lists ML-KEM groups without a share of one; it does not get through the "
+                     "HelloRetryRequest for it (RFC 8446 4.1.4), and goes on with openssl",
+    "TLS1_3": "likewise; that TLS 1.3 is there is seen with openssl",
+    "NPN": "of TLS 1.2 and before: it is not looked for where there is TLS 1.3 alone",
 }
 SERIOUS = ("MEDIUM", "HIGH", "CRITICAL", "FATAL")
 
@@ -35,8 +40,12 @@ class Testssl(harness.TestCase):
         report = self.directory / "report.json"
         done = harness.run(program, "--quiet", "--warnings", "off", "--color", "0", "--nodns", "none",
                            "--add-ca", authority.chain, "--ip", "127.0.0.1", "--jsonfile", report,
-                           f"localhost:{port}", timeout=1500)
+                           f"localhost:{port}", timeout=3000)
         self.assertTrue(report.exists(), done.stdout.decode()[-2000:] + done.stderr.decode()[-2000:])
+        told = harness.run("openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-servername", "localhost",
+                           "-CAfile", authority.chain, "-tls1_3", input=b"").stdout
+        self.assertIn(b"New, TLSv1.3", told)
+        self.assertIn(b"Verify return code: 0 (ok)", told)
         return json.loads(report.read_text()), done.stdout.decode()
 
     def judge(self, findings):
@@ -54,7 +63,6 @@ class Testssl(harness.TestCase):
         seen = self.judge(findings)
         for old in ("SSLv2", "SSLv3", "TLS1", "TLS1_1", "TLS1_2"):
             self.assertIn("not offered", seen[old]["finding"], text)
-        self.assertIn("offered", seen["TLS1_3"]["finding"])
 
     def test_with_tls_1_2(self):
         seen = self.judge(self.scan('[tls]\nmin_version = "1.2"\n')[0])

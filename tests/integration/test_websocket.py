@@ -218,6 +218,12 @@ class Refusals(Case):
             self.assertFalse(session.offers_connect())
         self.assertEqual(self.status(edge, "1.1"), 426)  # the backend's: it saw no Upgrade
         self.assertEqual(server.opened, 0)
+        # The same look where a route does: it would see it.
+        edge.write_config(harness.pool(server.address) + harness.route())
+        self.assertEqual(edge.reload()[0], 200)
+        for session in (ws.H2Session(edge), ws.H3Session(edge)):
+            self.addCleanup(session.close)
+            self.assertTrue(session.offers_connect())
 
     def test_a_route_without_it_beside_one_with(self):
         server = self.server()
