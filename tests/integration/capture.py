@@ -4,6 +4,7 @@ The packets are taken by a packet socket (needs root), so that nothing is missed
 written as a pcap file for tshark to dissect.
 """
 
+import ctypes
 import os
 import shutil
 import socket
@@ -14,6 +15,7 @@ import time
 
 ETH_P_ALL = 0x0003
 PACKET_OUTGOING = 4
+SO_ATTACH_FILTER = 26
 
 
 def why_not():
@@ -25,12 +27,30 @@ def why_not():
     return None
 
 
+def ports_filter(ports):
+    """A classic BPF program (linux/filter.h): IPv4 packets from or to one of these ports."""
+    load_half, load_indirect, load_header_length, equal, give = 0x28, 0x48, 0xB1, 0x15, 0x06
+    accept = 5 + 2 * len(ports) + 1
+    program = [(load_half, 0, 0, 12), (equal, 0, accept - 3, 0x0800), (load_header_length, 0, 0, 14)]
+    for offset in (14, 16):
+        program.append((load_indirect, 0, 0, offset))
+        for port in ports:
+            program.append((equal, accept - len(program) - 1, 0, port))
+    program += [(give, 0, 0, 0), (give, 0, 0, 1 << 18)]
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in program)
+
+
 class Capture:
-    def __init__(self, path, interface="lo"):
+    """Takes what goes from and to these ports: other tests may load the same interface."""
+
+    def __init__(self, path, ports, interface="lo"):
         self.path = path
         self.packets = []
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
+        program = ctypes.create_string_buffer(ports_filter(ports))
+        self._socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
+                                struct.pack("HP", len(program.raw) // 8, ctypes.addressof(program)))
         self._socket.bind((interface, 0))
         self._socket.settimeout(0.05)
         self._end = threading.Event()

@@ -204,7 +204,7 @@ frontend f
         edge = self.edge(harness.pool(origin.address) + harness.route() + "[quic]\ngso = false\n")
         nginx = self.tls_nginx()
         haproxy = self.tls_haproxy(edge.certificate)
-        taken = capture.Capture(self.directory / "lo.pcap")
+        taken = capture.Capture(self.directory / "lo.pcap", (nginx, haproxy, edge.port))
         tls = {port: self.one(f"127.0.0.1:{port}", "--sni", "localhost")
                for port in (nginx, haproxy, edge.port)}
         quic = {port: self.one(f"127.0.0.1:{port}", "--quic", "--sni", "localhost")
