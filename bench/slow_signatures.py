@@ -62,7 +62,8 @@ def percentile(edge, protocol, options, directory):
     done = harness.run(PQLOAD, "-p", protocol, "-c", "32", "-t", options.seconds, "--warm-up", "0.5",
                        "-r", options.rate, "--handshake-each", "--sni", "localhost", "--json", out,
                        f"https://127.0.0.1:{edge.port}/", timeout=options.seconds + 60)
-    if done.returncode != 0:
+    # 1: some requests failed, as they may while the worker signs itself.
+    if done.returncode not in (0, 1) or not out.exists():
         raise SystemExit(done.stderr.decode())
     return json.loads(out.read_text())["latency_us"]["p99"] / 1000
 
