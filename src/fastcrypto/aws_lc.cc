@@ -97,6 +97,12 @@ bool x25519(uint8_t* secret, const uint8_t* private_key, const uint8_t* peer) {
 
 void wipe(void* bytes, size_t size) { OPENSSL_cleanse(bytes, size); }
 
+bool primitives_allocate_by(void* (*allocate)(size_t, const char*, int),
+                            void* (*reallocate)(void*, size_t, const char*, int),
+                            void (*release)(void*, const char*, int)) {
+  return CRYPTO_set_mem_functions(allocate, reallocate, release) == 1;
+}
+
 const char* library_version() { return awslc_version_string(); }
 
 }  // namespace pqedge::fast

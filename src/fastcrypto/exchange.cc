@@ -10,7 +10,7 @@ namespace pqedge::fast {
 namespace {
 
 // OpenSSL keeps both keys as long as the context.
-struct Exchange {
+struct Exchange : FromCore {
   const Key* ours = nullptr;
   const Key* peer = nullptr;
 };
@@ -24,7 +24,8 @@ void* duplicate(void* context) { return new (std::nothrow) Exchange(self(context
 int init(void* context, void* key, const OSSL_PARAM*) {
   const auto* ours = static_cast<const Key*>(key);
   if (ours == nullptr || !ours->has_private()) return 0;
-  self(context) = {.ours = ours, .peer = nullptr};
+  self(context).ours = ours;
+  self(context).peer = nullptr;
   return 1;
 }
 

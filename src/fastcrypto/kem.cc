@@ -12,7 +12,7 @@ namespace pqedge::fast {
 namespace {
 
 // OpenSSL keeps the key as long as the context.
-struct Operation {
+struct Operation : FromCore {
   const Key* key = nullptr;
   bool has_random = false;  // known answers alone
   uint8_t random[kMlKemRandomSize];

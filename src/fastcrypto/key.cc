@@ -1,6 +1,5 @@
 #include "fastcrypto/key.h"
 
-#include <cstdlib>
 #include <cstring>
 
 namespace pqedge::fast {
@@ -8,13 +7,13 @@ namespace pqedge::fast {
 Key::~Key() {
   if (bytes_ == nullptr) return;
   if (has_private_) wipe(private_bytes(), algorithm_->private_size());
-  std::free(bytes_);
+  release(bytes_);
 }
 
 bool Key::reserve() {
   if (bytes_ == nullptr) {
     bytes_ =
-        static_cast<uint8_t*>(std::malloc(algorithm_->public_size() + algorithm_->private_size()));
+        static_cast<uint8_t*>(allocate(algorithm_->public_size() + algorithm_->private_size()));
   }
   return bytes_ != nullptr;
 }

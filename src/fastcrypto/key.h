@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fastcrypto/memory.h"
 #include "fastcrypto/primitives.h"
 
 namespace pqedge::fast {
@@ -32,7 +33,7 @@ inline constexpr Algorithm kKem1024{&kMlKem1024, false, 1024, 256};
 inline constexpr Algorithm kHybrid768{&kMlKem768, true, 1184 * 8, 192};
 
 // The public part and then the private one, wiped when it goes.
-class Key {
+class Key : public FromCore {
  public:
   explicit Key(const Algorithm& algorithm) : algorithm_(&algorithm) {}
   ~Key();

@@ -47,14 +47,16 @@ int validate(const void* key, int selection, int) { return has(key, selection & 
 
 // ---- making ------------------------------------------------------------------------------------
 
-struct Generation {
+struct Generation : FromCore {
+  Generation(const Algorithm& a, int wanted) : algorithm(&a), selection(wanted) {}
+
   const Algorithm* algorithm;
   int selection;
 };
 
 template <const Algorithm& A>
 void* generation_begin(void*, int selection, const OSSL_PARAM*) {
-  return new (std::nothrow) Generation{&A, selection};
+  return new (std::nothrow) Generation(A, selection);
 }
 // A group's name is the algorithm's, which is known already.
 int generation_set_params(void*, const OSSL_PARAM*) { return 1; }

@@ -42,6 +42,12 @@ bool x25519(uint8_t* secret, const uint8_t* private_key, const uint8_t* peer);
 // Not left out by a compiler.
 void wipe(void* bytes, size_t size);
 
+// From now on the library allocates by these, which have OpenSSL's own signatures. False: it has
+// allocated already.
+bool primitives_allocate_by(void* (*allocate)(size_t, const char*, int),
+                            void* (*reallocate)(void*, size_t, const char*, int),
+                            void (*release)(void*, const char*, int));
+
 const char* library_version();
 
 }  // namespace pqedge::fast

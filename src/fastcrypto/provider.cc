@@ -6,6 +6,7 @@
 #include <openssl/core.h>
 #include <openssl/core_names.h>
 
+#include "fastcrypto/memory.h"
 #include "fastcrypto/params.h"
 #include "fastcrypto/primitives.h"
 #include "fastcrypto/tables.h"
@@ -52,8 +53,9 @@ const OSSL_DISPATCH kFunctions[] = {
 }  // namespace pqedge::fast
 
 extern "C" __attribute__((visibility("default"))) int OSSL_provider_init(
-    const OSSL_CORE_HANDLE* handle, const OSSL_DISPATCH*, const OSSL_DISPATCH** out,
+    const OSSL_CORE_HANDLE* handle, const OSSL_DISPATCH* in, const OSSL_DISPATCH** out,
     void** context) {
+  if (!pqedge::fast::take_memory_of(in)) return 0;
   *out = pqedge::fast::kFunctions;
   *context = const_cast<void*>(static_cast<const void*>(handle));
   return 1;

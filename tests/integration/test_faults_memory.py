@@ -23,7 +23,7 @@ class Memory(faults.TestCase):
             for _ in range(3):
                 if version == "3" and answer.failed:
                     answer, = batch.ask(self.proxy, [("3", "/")])
-            self.assertEqual(answer.failed, 0, version)
+            self.assertEqual(answer.failed, 0, f"HTTP/{version}\n{self.proxy.log()[-3000:]}")
             yield version, answer
 
     def test_single_failures_are_not_seen(self):
@@ -61,6 +61,20 @@ class Memory(faults.TestCase):
             n, rounds = n + step, rounds + 1
             step += 2
         self.assertGreater(rounds, 10)
+
+    def test_every_allocation_of_a_handshake_may_be_the_one(self):
+        """One after the other, without a gap, whichever module computes the key exchange: none ends a
+        connection. Those that hit the reading of the request are the other tests'."""
+        self.start()
+        for n in range(1, 5000):
+            with self.subTest(n=n):
+                self.control.set(f"malloc errno=ENOMEM nth={n} thread=worker")
+                with self.proxy.tls():
+                    pass
+            if self.control.failed() == 0:
+                break
+        self.assertGreater(n, 100)
+        self.assertEqual(self.control.failed(), 0, "a handshake has an end")
 
     def test_a_shortage_refuses_what_is_new_and_keeps_what_runs(self):
         go_on = threading.Event()

@@ -1,0 +1,36 @@
+#include "fastcrypto/memory.h"
+
+#include <openssl/core_dispatch.h>
+
+#include "fastcrypto/primitives.h"
+
+namespace pqedge::fast {
+namespace {
+
+// One libcrypto is in a process; each of its contexts that loads the module offers the same.
+OSSL_FUNC_CRYPTO_malloc_fn* core_malloc = nullptr;
+OSSL_FUNC_CRYPTO_realloc_fn* core_realloc = nullptr;
+OSSL_FUNC_CRYPTO_free_fn* core_free = nullptr;
+
+}  // namespace
+
+bool take_memory_of(const OSSL_DISPATCH* core) {
+  if (core_malloc != nullptr) return true;
+  OSSL_FUNC_CRYPTO_malloc_fn* offered = nullptr;
+  for (; core != nullptr && core->function_id != 0; ++core) {
+    switch (core->function_id) {
+      case OSSL_FUNC_CRYPTO_MALLOC: offered = OSSL_FUNC_CRYPTO_malloc(core); break;
+      case OSSL_FUNC_CRYPTO_REALLOC: core_realloc = OSSL_FUNC_CRYPTO_realloc(core); break;
+      case OSSL_FUNC_CRYPTO_FREE: core_free = OSSL_FUNC_CRYPTO_free(core); break;
+      default: break;
+    }
+  }
+  if (offered == nullptr || core_realloc == nullptr || core_free == nullptr) return false;
+  core_malloc = offered;
+  return primitives_allocate_by(core_malloc, core_realloc, core_free);
+}
+
+void* allocate(size_t size) { return core_malloc(size, nullptr, 0); }
+void release(void* memory) { core_free(memory, nullptr, 0); }
+
+}  // namespace pqedge::fast
