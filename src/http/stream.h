@@ -164,7 +164,8 @@ class ServerConnection {
  public:
   virtual ~ServerConnection() = default;
   // Announces the end (GOAWAY, `Connection: close` on the next answers), finishes what runs.
-  // `linger`: an idle HTTP/1.1 connection stays that long for a request already under way.
+  // `linger`: an idle HTTP/1.1 connection stays that long for a request already under way, one of
+  // HTTP/3 so that its last answer can be read.
   virtual void drain(Nanos linger) = 0;
   // Ends at once: every stream gets on_reset(connection_lost), then on_closed comes.
   virtual void close_now() = 0;

@@ -77,7 +77,7 @@ class Upgrade(harness.TestCase):
 
     def test_running_downloads_end_whole_in_the_old_process(self):
         gate = Gate(self)
-        edge = self.edge(harness.pool(gate.backend.address) + harness.route(), server_toml=QUICK)
+        edge = self.edge(harness.pool(gate.backend.address) + harness.route())
         results = {}
 
         def download(http):
@@ -97,7 +97,7 @@ class Upgrade(harness.TestCase):
         for c in clients:
             c.join()
         for http, done in results.items():
-            self.assertEqual(done.returncode, 0, f"{http}: {done.stderr}")
+            self.assertEqual(done.returncode, 0, f"{http}: {done.stderr}\n{edge.log()}")
             self.assertEqual(len(done.stdout), 200_000, http)
         self.assertEqual(old.wait(harness.WAIT), 0)
         successor.wait_alone(edge)

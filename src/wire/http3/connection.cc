@@ -22,6 +22,9 @@ constexpr uint64_t kInstructionsARequest = 2048;
 constexpr uint64_t kInstructionsAhead = 16 * 1024;
 constexpr uint64_t kInstructionsCharged = 64;  // bytes to one charge
 
+// Of a connection that ends by its own limits, not with the process.
+constexpr Nanos kGrace = kSecond;
+
 constexpr quic::Precedence kCritical{.level = quic::Precedence::kCritical};
 
 }  // namespace
@@ -37,7 +40,7 @@ Connection::Connection(quic::Connection& quic, std::shared_ptr<const http::Limit
       decoder_stream_(*this),
       idle_since_(loop_.now()),
       timer_([](void* self) { static_cast<Connection*>(self)->on_timer(); }, this),
-      drain_timer_([](void* self) { static_cast<Connection*>(self)->final_goaway(); }, this) {
+      drain_timer_([](void* self) { static_cast<Connection*>(self)->on_drain_timer(); }, this) {
   kConnections.add();
 }
 
@@ -117,7 +120,7 @@ quic::Stream* Connection::make_stream(int64_t id, uint64_t& code) {
 
 http::ServerStreamHandler* Connection::begin_request(RequestStream& stream) {
   kRequests.add();
-  if (++requests_seen_ == limits_->max_requests) drain(0);
+  if (++requests_seen_ == limits_->max_requests) drain(kGrace);
   instructions_ -= std::min(instructions_, kInstructionsARequest);
   return &handler_->on_stream(stream);
 }
@@ -267,22 +270,32 @@ void Connection::send_goaway(uint64_t id) {
 
 // First a notice that names no request, and when all that was sent before it has surely come, the
 // GOAWAY that does (RFC 9114 5.2).
-void Connection::drain(Nanos) {
+void Connection::drain(Nanos linger) {
   if (closing() || drain_ != Drain::none) return;
   drain_ = Drain::announced;
+  grace_ = linger;
   send_goaway(kShutdownNotice);
   drain_timer_.arm(loop_, std::clamp(2 * quic_->probe_timeout(), 20 * kMillisecond, 2 * kSecond));
 }
 
-void Connection::final_goaway() {
+void Connection::on_drain_timer() {
   if (closing()) return;
-  drain_ = Drain::final;
-  send_goaway(static_cast<uint64_t>(next_request_));
+  if (drain_ == Drain::announced) {
+    drain_ = Drain::final;
+    send_goaway(static_cast<uint64_t>(next_request_));
+  }
   close_if_drained();
 }
 
+// Not at once after a request: what a client's QUIC has acknowledged its application may not have
+// read, and clients (curl among them) drop that where the close comes before they have. Those that
+// understand GOAWAY close by themselves, without waiting.
 void Connection::close_if_drained() {
-  if (drain_ == Drain::final && active_ == 0) {
+  if (drain_ != Drain::final || active_ != 0) return;
+  const Nanos end = idle_since_ + grace_;
+  if (loop_.now() < end) {
+    drain_timer_.arm_at(loop_, end);
+  } else {
     quic_->close(static_cast<uint64_t>(ErrorCode::no_error), {}, true);
   }
 }
@@ -302,7 +315,7 @@ void Connection::on_timer() {
   if (closing()) return;
   const Nanos now = loop_.now();
   if (active_ == 0 && idle_since_ + limits_->idle_timeout <= now) {
-    drain(0);
+    drain(kGrace);
     return;
   }
   Nanos next = active_ == 0 ? idle_since_ + limits_->idle_timeout : kNever;

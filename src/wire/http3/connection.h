@@ -77,7 +77,7 @@ class Connection final : public http::ServerConnection,
   void on_connection_closed(std::string_view reason) override;
 
   void send_goaway(uint64_t id);
-  void final_goaway();
+  void on_drain_timer();
   void close_if_drained();
   void on_timer();
   void destroy_streams();
@@ -110,8 +110,9 @@ class Connection final : public http::ServerConnection,
   uint64_t max_push_id_ = 0;
   Nanos idle_since_ = 0;
   Drain drain_ = Drain::none;
+  Nanos grace_ = 0;  // from the last request's end to the close
   net::Timer timer_;        // what waits for the peer
-  net::Timer drain_timer_;  // between the two GOAWAYs
+  net::Timer drain_timer_;  // between the two GOAWAYs, and from the second to the close
 
   http::EarlyPriorities early_priorities_;
 };
