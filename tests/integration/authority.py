@@ -49,9 +49,12 @@ class Authority:
                 "-addext", "keyUsage=critical,keyCertSign,cRLSign")
         self._serial = 0x1000
 
-    def issue(self, stem, names=("localhost",), kind="P-256", key=None, days=20, folder=None):
-        """A certificate with a serial number of its own; the key is made unless it is given."""
+    def issue(self, stem, names=("localhost",), kind="P-256", key=None, days=20, folder=None, serial=None,
+              extensions=()):
+        """A certificate with a serial number of its own; the key is made unless it is given. `extensions`
+        are as openssl req -addext takes them."""
         self._serial += 1
+        serial = serial or self._serial
         folder = pathlib.Path(folder or self.directory)
         chain = folder / f"{stem}.pem"
         own = folder / f"{stem}.key"
@@ -63,9 +66,9 @@ class Authority:
         alt = ",".join([f"DNS:{n}" for n in names] + ["IP:127.0.0.1"])
         request = self.directory / f"{stem}.csr"
         openssl("req", "-new", "-key", own, "-out", request, "-subj", f"/CN={names[0]}",
-                "-addext", f"subjectAltName={alt}")
+                "-addext", f"subjectAltName={alt}", *(a for e in extensions for a in ("-addext", e)))
         leaf = openssl("x509", "-req", "-in", request, "-CA", self.chain, "-CAkey", self.key,
-                       "-days", str(days), "-set_serial", str(self._serial),
+                       "-days", str(days), "-set_serial", str(serial),
                        "-copy_extensions", "copyall")
         chain.write_text(leaf)
-        return Pair(chain, own, self._serial)
+        return Pair(chain, own, serial)

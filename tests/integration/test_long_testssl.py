@@ -3,6 +3,7 @@ with why; a finding that is not named fails the test."""
 # ctest: timeout=6300
 
 import json
+import os
 import shutil
 
 import harness
@@ -12,9 +13,6 @@ from authority import Authority
 KNOWN = {
     "cert_commonName_wo_SNI": "who sends no name gets the first certificate, which is another's",
     "DNS_CAArecord": "a record of the zone, which a test name does not have",
-    "HSTS": "an answer's field: the site's own to send (a route's header rules)",
-    "security_headers": "likewise",
-    "banner_application": "likewise",
     "cert_mustStapleExtension": "the CA's to set",
     "certificate_transparency": "a private CA logs nowhere",
     "cert_chain_of_trust": "of stores other than the one given with --add-ca",
@@ -23,6 +21,15 @@ KNOWN = {
     "TLS1_3": "likewise; that TLS 1.3 is there is seen with openssl",
     "NPN": "of TLS 1.2 and before: it is not looked for where there is TLS 1.3 alone",
 }
+# What is a site's to say, and not the edge's: here its owner has said it.
+SITE = """response_headers = [
+  { set = "Strict-Transport-Security", value = "max-age=31536000; includeSubDomains" },
+  { set = "X-Frame-Options", value = "DENY" },
+  { set = "X-Content-Type-Options", value = "nosniff" },
+  { set = "Content-Security-Policy", value = "default-src 'self'; frame-ancestors 'none'" },
+  { set = "Referrer-Policy", value = "no-referrer" },
+]
+"""
 SERIOUS = ("MEDIUM", "HIGH", "CRITICAL", "FATAL")
 
 
@@ -32,11 +39,14 @@ class Testssl(harness.TestCase):
         if program is None:
             self.skipTest("testssl.sh is not installed")
         authority = Authority(self.directory)
-        pair = authority.issue("leaf", days=80)
+        # As public authorities issue them: a serial number that nobody guesses, and where it can be
+        # seen whether the certificate was revoked.
+        pair = authority.issue("leaf", days=80, serial=int.from_bytes(b"\x4a" + os.urandom(15)),
+                               extensions=["crlDistributionPoints=URI:http://crl.example/ca.crl"])
         origin = self.echo()
         port = harness.free_port()
         self.edge(f'[[listener]]\naddress = "127.0.0.1:{port}"\n' + pair.toml() + tls
-                  + harness.pool(origin.address) + harness.route(), listener=False)
+                  + harness.pool(origin.address) + harness.route() + SITE, listener=False)
         report = self.directory / "report.json"
         done = harness.run(program, "--quiet", "--warnings", "off", "--color", "0", "--nodns", "none",
                            "--add-ca", authority.chain, "--ip", "127.0.0.1", "--jsonfile", report,
