@@ -149,15 +149,17 @@ Result<FipsModule> load_fips(const std::string& module_config) {
   auto parameters = read_parameters(conf.get(), module_config);
   if (!parameters) return std::unexpected(parameters.error());
   // Neither is unloaded: what was fetched from them lives as long as the process.
-  OSSL_PROVIDER* fips = OSSL_PROVIDER_load_ex(nullptr, "fips", parameters->data());
+  [[gnu::used]] static OSSL_PROVIDER* fips = nullptr;
+  [[gnu::used]] static OSSL_PROVIDER* base = nullptr;
+  fips = OSSL_PROVIDER_load_ex(nullptr, "fips", parameters->data());
   if (fips == nullptr) {
     return fail(
         "crypto.fips: OpenSSL's FIPS provider does not start: {}; is it installed (package "
         "openssl-provider-fips), and is {} of this very module? {}",
         take_openssl_error(), module_config, how_to_make(module_config));
   }
-  if (OSSL_PROVIDER_load(nullptr, "base") == nullptr ||
-      EVP_default_properties_enable_fips(nullptr, 1) != 1) {
+  base = OSSL_PROVIDER_load(nullptr, "base");
+  if (base == nullptr || EVP_default_properties_enable_fips(nullptr, 1) != 1) {
     return fail("crypto.fips: cannot be switched on: {}", take_openssl_error());
   }
   if (OSSL_PROVIDER_self_test(fips) != 1) {
