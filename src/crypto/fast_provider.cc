@@ -36,7 +36,8 @@ Result<std::string> load_fast_provider(const std::string& path) {
   // OpenSSL's own provider has to be there first: whoever asks for no properties gets the first.
   const std::unique_ptr<EVP_KEYMGMT, FreeWith<EVP_KEYMGMT_free>> own(
       EVP_KEYMGMT_fetch(nullptr, "X25519", nullptr));
-  OSSL_PROVIDER* provider = nullptr;
+  // Never unloaded, whether or not it is used then.
+  [[gnu::used]] static OSSL_PROVIDER* provider = nullptr;
   if (own != nullptr && OSSL_PROVIDER_add_builtin(nullptr, kFastProvider, init) == 1) {
     provider = OSSL_PROVIDER_try_load(nullptr, kFastProvider, 1);
   }

@@ -10,11 +10,11 @@
 #include "measure/provider/dynamic_library.h"
 #include "measure/provider/libraries.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define PQCOST_WITH_ASAN 1
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PQCOST_WITH_SANITIZER 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define PQCOST_WITH_ASAN 1
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define PQCOST_WITH_SANITIZER 1
 #endif
 #endif
 
@@ -56,7 +56,7 @@ struct Library {
 };
 using LibraryPtr = std::shared_ptr<const Library>;
 
-// Not with AddressSanitizer, which knows no RTLD_DEEPBIND.
+// Not with sanitizers, which know no RTLD_DEEPBIND.
 [[maybe_unused]] bool find_all(const DynamicLibrary& library, Functions& call) {
   return library.find("awslc_version_string", call.version) &&
          library.find("EVP_PKEY_CTX_new_id", call.context_new_id) &&
@@ -277,8 +277,8 @@ class Awslc final : public Provider {
 }  // namespace awslc
 
 Result<std::unique_ptr<Provider>> open_awslc(const std::string& path) {
-#if defined(PQCOST_WITH_ASAN)
-  return fail("{} cannot be opened beside AddressSanitizer, which refuses RTLD_DEEPBIND", path);
+#if defined(PQCOST_WITH_SANITIZER)
+  return fail("{} cannot be opened beside a sanitizer: they refuse RTLD_DEEPBIND", path);
 #else
   auto handle = DynamicLibrary::open(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (!handle) return std::unexpected(handle.error());
