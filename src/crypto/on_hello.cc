@@ -80,7 +80,7 @@ counters::Counter ech_counter(const char* result) {
 
 // The hello within an encrypted one decides in everything: name, policy, protocol. What is wrong
 // with the outer one ends the handshake all the same.
-void judge_inner(SSL* ssl, const Policy& policy, SessionState& state) {
+[[maybe_unused]] void judge_inner(SSL* ssl, const Policy& policy, SessionState& state) {
   static const counters::Counter inner_accepted = ech_counter("accepted");
   static const counters::Counter inner_refused = ech_counter("refused");
   if (state.hello != HelloVerdict::accepted && state.hello != HelloVerdict::classical) return;

@@ -65,9 +65,11 @@ class KeyPair final : public AgreementKeyPair {
 };
 
 std::unique_ptr<Botan::Private_Key> import(const Group& group, Bytes scalar) {
-  std::string_view type = group.type;
-  if (type == "X25519") return std::make_unique<Botan::X25519_PrivateKey>(scalar);
-  if (type == "X448") return std::make_unique<Botan::X448_PrivateKey>(scalar);
+  const std::string_view type = group.type;
+  // Before 3.8 these keys are made of secure vectors alone.
+  const Botan::secure_vector<uint8_t> bytes(scalar.begin(), scalar.end());
+  if (type == "X25519") return std::make_unique<Botan::X25519_PrivateKey>(bytes);
+  if (type == "X448") return std::make_unique<Botan::X448_PrivateKey>(bytes);
   if (type == "ECDH") {
     auto curve = Botan::EC_Group::from_name(group.group);
     auto number = Botan::EC_Scalar::deserialize(curve, scalar);
