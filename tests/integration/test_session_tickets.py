@@ -281,7 +281,9 @@ class Tickets(harness.TestCase):
             self.skipTest("network namespaces cannot be made here")
         self.addCleanup(harness.run, "ip", "netns", "del", name)
         inside = ["ip", "netns", "exec", name]
-        harness.run(*inside, "ip", "link", "set", "lo", "mtu", "1280", "up")
+        done = harness.run(*inside, "ip", "link", "set", "lo", "mtu", "1280", "up")
+        if done.returncode != 0:  # in a chroot, whose root is not mounted
+            self.skipTest(f"network namespaces cannot be entered here: {done.stderr.decode().strip()}")
         edge = self.machine("a", self.keys_toml(tls="ticket_encapsulation = true"))
         self.assertEqual(edge.stop(), 0)  # it runs again inside, with the same files
         # The backend is outside: a fixed answer needs none.
