@@ -68,9 +68,9 @@ struct Settings {
   std::vector<PassthroughSettings> passthroughs;
   quic::Settings quic;
   record::LogSettings logs;
-  uint32_t max_connections = 100'000;           // client connections in the process
-  Nanos drain_timeout = 30 * kSecond;           // SIGTERM: what still runs then is cut
-  Nanos drain_linger = 2 * kSecond;             // idle HTTP/1.1 and HTTP/3 connections stay that long
+  uint32_t max_connections = 100'000;  // client connections in the process
+  Nanos drain_timeout = 30 * kSecond;  // SIGTERM: what still runs then is cut
+  Nanos drain_linger = 2 * kSecond;    // idle HTTP/1.1 and HTTP/3 connections stay that long
   Nanos upgrade_drain_timeout = 600 * kSecond;  // the same of the process that an upgrade replaced
   bool watch_config = false;                    // the file is read again when it changes
   std::string pid_file;                         // of the process that serves; empty: none

@@ -25,9 +25,12 @@ bool take_memory_of(const OSSL_DISPATCH* core) {
       default: break;
     }
   }
-  if (offered == nullptr || core_realloc == nullptr || core_free == nullptr) return false;
+  if (offered == nullptr || core_realloc == nullptr || core_free == nullptr ||
+      !primitives_allocate_by(offered, core_realloc, core_free)) {
+    return false;
+  }
   core_malloc = offered;
-  return primitives_allocate_by(core_malloc, core_realloc, core_free);
+  return true;
 }
 
 void* allocate(size_t size) { return core_malloc(size, nullptr, 0); }

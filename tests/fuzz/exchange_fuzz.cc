@@ -14,6 +14,7 @@
 #include "edge/worker.h"
 #include "fuzz/exchange/backends.h"
 #include "fuzz/exchange/ledger.h"
+#include "fuzz/exchange/play.h"
 #include "fuzz/exchange/script.h"
 #include "fuzz/exchange/world.h"
 #include "unit/wire/fake_stream.h"
@@ -128,14 +129,6 @@ class Run final : public http::ServerConnectionHandler {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size < 1 || size > 16 * 1024) return 0;
-  World::instance();
-  const size_t chunks = Chunk::live();
-  {
-    Run run(data[0]);
-    for (const ScriptStep& step : read_script(as_text(Bytes(data + 1, size - 1)))) run.play(step);
-    run.finish();
-  }
-  require(Chunk::live() == chunks, "no chunk is left behind");
+  play_input<Run>({data, size});
   return 0;
 }

@@ -71,10 +71,13 @@ class Memory(faults.TestCase):
                 self.control.set(f"malloc errno=ENOMEM nth={n} thread=worker")
                 with self.proxy.tls():
                     pass
+            # The server's work after the client's last flight may still reach the n-th: that is not
+            # the handshake's any more, and is not waited for.
             if self.control.failed() == 0:
                 break
+        else:
+            self.fail("a handshake has an end")
         self.assertGreater(n, 100)
-        self.assertEqual(self.control.failed(), 0, "a handshake has an end")
 
     def test_a_shortage_refuses_what_is_new_and_keeps_what_runs(self):
         go_on = threading.Event()

@@ -110,7 +110,7 @@ class Connection final : public http::ServerConnection,
   uint64_t max_push_id_ = 0;
   Nanos idle_since_ = 0;
   Drain drain_ = Drain::none;
-  Nanos grace_ = 0;  // from the last request's end to the close
+  Nanos grace_ = 0;         // from the last request's end to the close
   net::Timer timer_;        // what waits for the peer
   net::Timer drain_timer_;  // between the two GOAWAYs, and from the second to the close
 
