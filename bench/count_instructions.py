@@ -32,7 +32,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="bench/instructions.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.add_argument("cell", help="a cell's name, see bench/run.py --list")
-    parser.add_argument("--arm", default="pqedge", choices=("pqedge", "floor"))
+    parser.add_argument("--arm", default="pqedge", choices=("pqedge", "pqedge-fast", "floor"))
     parser.add_argument("--pqedge", metavar="FILE", help="another pqedge than build/pqedge")
     parser.add_argument("--requests", type=int, default=2000, help="N (default 2000)")
     parser.add_argument("--functions", type=int, default=25, help="the costliest functions listed")

@@ -1,4 +1,5 @@
-// pqedge-fast.so: ML-KEM and X25519 of vector code, as an OpenSSL provider (src/fastcrypto).
+// pqedge-fast.so: ML-KEM and X25519 of vector code, and a quicker way to HKDF, as an OpenSSL
+// provider (src/fastcrypto).
 #pragma once
 
 #include <string>
@@ -11,6 +12,10 @@ namespace pqedge::crypto {
 inline constexpr const char* kFastProvider = "pqedge-fast";
 inline constexpr const char* kFastProperties = "?provider=pqedge-fast";
 
+// For a comparison of the two: one or the other, or nothing.
+inline constexpr const char* kFastAlone = "provider=pqedge-fast";
+inline constexpr const char* kOpensslAlone = "provider=default";
+
 // Where it may be without being named: beside this program, or in ../lib/pqedge. Empty: nowhere.
 std::string find_fast_provider();
 
@@ -22,5 +27,8 @@ Result<std::string> load_fast_provider(const std::string& path);
 // and both halves of each key exchange with OpenSSL's. Error: the first difference; then it must
 // not be used.
 Result<void> check_fast_provider();
+
+// Its part about HKDF (RFC 5869) and TLS 1.3's key schedule (RFC 8446 7.1).
+Result<void> check_fast_derivation();
 
 }  // namespace pqedge::crypto

@@ -1,6 +1,7 @@
 // Known answers of pqedge-fast.so, at start: published values where there are short ones, and
 // OpenSSL's own code as the second opinion on the rest.
 #include <openssl/core_names.h>
+#include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/provider.h>
 
@@ -14,9 +15,6 @@
 
 namespace pqedge::crypto {
 namespace {
-
-constexpr const char* kFast = "provider=pqedge-fast";
-constexpr const char* kOwn = "provider=default";
 
 using Octets = std::vector<uint8_t>;
 using ContextPtr = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
@@ -50,13 +48,9 @@ constexpr std::string_view kPoint =
 constexpr std::string_view kProduct =
     "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552";
 
-Octets from_hex(std::string_view text) {
-  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  Octets out;
-  for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    out.push_back(static_cast<uint8_t>(digit(text[i]) << 4 | digit(text[i + 1])));
-  }
-  return out;
+Octets octets_of(std::string_view hex) {
+  const std::string text = from_hex(hex).value_or(std::string());
+  return {text.begin(), text.end()};
 }
 
 // A key of the provider that `properties` name, from one of its parts.
@@ -170,48 +164,51 @@ bool has_sha256(const Octets& bytes, std::string_view hex) {
 }
 
 Result<void> check_kem(const KemVector& v) {
-  const KeyPtr fast = import_key(v.name, kFast, OSSL_PKEY_PARAM_ML_KEM_SEED, from_hex(v.seed));
-  const KeyPtr own = import_key(v.name, kOwn, OSSL_PKEY_PARAM_ML_KEM_SEED, from_hex(v.seed));
+  const KeyPtr fast =
+      import_key(v.name, kFastAlone, OSSL_PKEY_PARAM_ML_KEM_SEED, octets_of(v.seed));
+  const KeyPtr own =
+      import_key(v.name, kOpensslAlone, OSSL_PKEY_PARAM_ML_KEM_SEED, octets_of(v.seed));
   const Octets public_key = public_of(fast);
   if (!has_sha256(public_key, v.public_sha256)) return fail("{}: key generation", v.name);
   const Octets random(32, 0x5a);
-  const auto by_fast = encapsulate(peer_of(v.name, kFast, public_key), kFast, random);
-  const auto by_own = encapsulate(own, kOwn, random);
+  const auto by_fast = encapsulate(peer_of(v.name, kFastAlone, public_key), kFastAlone, random);
+  const auto by_own = encapsulate(own, kOpensslAlone, random);
   if (!by_fast || !by_own || by_fast->ciphertext != by_own->ciphertext ||
       by_fast->secret != by_own->secret || by_fast->secret.empty()) {
     return fail("{}: encapsulation", v.name);
   }
-  if (decapsulate(fast, kFast, by_own->ciphertext) != by_own->secret) {
+  if (decapsulate(fast, kFastAlone, by_own->ciphertext) != by_own->secret) {
     return fail("{}: decapsulation", v.name);
   }
   // Implicit rejection (FIPS 203 7.3): a changed ciphertext gives a secret that depends on it.
   Octets changed = by_own->ciphertext;
   changed[changed.size() / 2] ^= 1;
-  const Octets rejected = decapsulate(own, kOwn, changed);
-  if (rejected.empty() || decapsulate(fast, kFast, changed) != rejected) {
+  const Octets rejected = decapsulate(own, kOpensslAlone, changed);
+  if (rejected.empty() || decapsulate(fast, kFastAlone, changed) != rejected) {
     return fail("{}: decapsulation of a changed ciphertext", v.name);
   }
   // And one coefficient beyond the modulus is no key (FIPS 203 7.2).
   Octets wrong = public_key;
   wrong[0] = wrong[1] = 0xff;
-  if (peer_of(v.name, kFast, wrong) != nullptr) return fail("{}: the check of a key", v.name);
+  if (peer_of(v.name, kFastAlone, wrong) != nullptr) return fail("{}: the check of a key", v.name);
   return {};
 }
 
 Result<void> check_x25519() {
   const char* const name = "X25519";
-  const KeyPtr key = import_key(name, kFast, OSSL_PKEY_PARAM_PRIV_KEY, from_hex(kScalar));
-  if (agree(key, peer_of(name, kFast, from_hex(kPoint)), kFast) != from_hex(kProduct)) {
+  const KeyPtr key = import_key(name, kFastAlone, OSSL_PKEY_PARAM_PRIV_KEY, octets_of(kScalar));
+  if (agree(key, peer_of(name, kFastAlone, octets_of(kPoint)), kFastAlone) != octets_of(kProduct)) {
     return fail("{}: RFC 7748 5.2", name);
   }
   // A point of small order makes the secret known to everyone (RFC 8446 7.4.2).
-  if (!agree(key, peer_of(name, kFast, Octets(32, 0)), kFast).empty()) {
+  if (!agree(key, peer_of(name, kFastAlone, Octets(32, 0)), kFastAlone).empty()) {
     return fail("{}: a secret of zero is not refused", name);
   }
-  const KeyPtr fast = generate(name, kFast);
-  const KeyPtr own = generate(name, kOwn);
-  const Octets secret = agree(fast, peer_of(name, kFast, public_of(own)), kFast);
-  if (secret.empty() || secret != agree(own, peer_of(name, kOwn, public_of(fast)), kOwn)) {
+  const KeyPtr fast = generate(name, kFastAlone);
+  const KeyPtr own = generate(name, kOpensslAlone);
+  const Octets secret = agree(fast, peer_of(name, kFastAlone, public_of(own)), kFastAlone);
+  if (secret.empty() ||
+      secret != agree(own, peer_of(name, kOpensslAlone, public_of(fast)), kOpensslAlone)) {
     return fail("{}: agreement with OpenSSL", name);
   }
   return {};
@@ -221,8 +218,8 @@ Result<void> check_x25519() {
 Result<void> check_hybrid() {
   const char* const name = "X25519MLKEM768";
   for (const bool fast_serves : {true, false}) {
-    const char* const server = fast_serves ? kFast : kOwn;
-    const char* const client = fast_serves ? kOwn : kFast;
+    const char* const server = fast_serves ? kFastAlone : kOpensslAlone;
+    const char* const client = fast_serves ? kOpensslAlone : kFastAlone;
     const KeyPtr key = generate(name, client);
     const auto sent = encapsulate(peer_of(name, server, public_of(key)), server, {});
     if (!sent || sent->secret.empty() ||
@@ -233,17 +230,24 @@ Result<void> check_hybrid() {
   return {};
 }
 
+bool is_fast(const OSSL_PROVIDER* provider) {
+  return std::string_view(OSSL_PROVIDER_get0_name(provider)) == kFastProvider;
+}
+
 // Whoever asks for no properties must not get it: it has no encodings of keys, for one.
 Result<void> check_unasked() {
+  const auto taken = [](const char* name) -> Result<void> {
+    return fail("{}: it takes OpenSSL's place where it was not asked for", name);
+  };
   for (const char* name : {"X25519", "ML-KEM-1024", "X25519MLKEM768"}) {
     const std::unique_ptr<EVP_KEYMGMT, FreeWith<EVP_KEYMGMT_free>> found(
         EVP_KEYMGMT_fetch(nullptr, name, nullptr));
-    const OSSL_PROVIDER* provider =
-        found == nullptr ? nullptr : EVP_KEYMGMT_get0_provider(found.get());
-    if (provider == nullptr ||
-        std::string_view(OSSL_PROVIDER_get0_name(provider)) == kFastProvider) {
-      return fail("{}: it takes OpenSSL's place where it was not asked for", name);
-    }
+    if (found == nullptr || is_fast(EVP_KEYMGMT_get0_provider(found.get()))) return taken(name);
+  }
+  for (const char* name : {"HKDF", "TLS13-KDF"}) {
+    const std::unique_ptr<EVP_KDF, FreeWith<EVP_KDF_free>> found(
+        EVP_KDF_fetch(nullptr, name, nullptr));
+    if (found == nullptr || is_fast(EVP_KDF_get0_provider(found.get()))) return taken(name);
   }
   return {};
 }
@@ -258,6 +262,7 @@ Result<void> check_fast_provider() {
   }
   if (right) right = check_x25519();
   if (right) right = check_hybrid();
+  if (right) right = check_fast_derivation();
   ERR_clear_error();
   return right;
 }

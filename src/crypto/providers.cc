@@ -1,6 +1,7 @@
 #include "crypto/providers.h"
 
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 
 #include <algorithm>
 #include <format>
@@ -64,7 +65,7 @@ Result<void> start_fast(const ProviderSettings& settings) {
   }
   s.fast = true;
   s.report.lines.push_back(std::format(
-      "fast cryptography: ML-KEM, X25519 and X25519MLKEM768 by {} ({})", path, *version));
+      "fast cryptography: ML-KEM, X25519, X25519MLKEM768 and HKDF by {} ({})", path, *version));
   return {};
 }
 
@@ -88,8 +89,8 @@ Result<void> start_providers(const ProviderSettings& settings) {
   if (auto ok = settings.fips ? start_fips(settings) : start_fast(settings); !ok) return ok;
   count("pqedge_crypto_fips", "Whether every algorithm is of OpenSSL's FIPS provider.",
         state().fips);
-  count("pqedge_crypto_fast_provider", "Whether key exchanges are computed by pqedge-fast.so.",
-        state().fast);
+  count("pqedge_crypto_fast_provider",
+        "Whether key exchanges and derivations are computed by pqedge-fast.so.", state().fast);
   count("pqedge_crypto_alarm", "Whether what the section crypto asks for could not be had.",
         !state().report.alarms.empty());
   return {};
@@ -98,6 +99,13 @@ Result<void> start_providers(const ProviderSettings& settings) {
 bool fips_in_use() { return state().fips; }
 
 const char* tls_properties() { return state().fast ? kFastProperties : nullptr; }
+
+void with_tls_properties(const std::function<void()>& start) {
+  if (!state().fast) return start();
+  EVP_set_default_properties(nullptr, kFastProperties);
+  start();
+  EVP_set_default_properties(nullptr, "");
+}
 
 std::vector<const Group*> usable_groups(std::vector<const Group*> groups) {
   if (!state().fips) return groups;

@@ -1,7 +1,8 @@
 // What the process computes with, chosen once, at start, before anything else of OpenSSL is used:
-// OpenSSL's own code, its FIPS provider, or pqedge-fast.so for the key exchange.
+// OpenSSL's own code, its FIPS provider, or pqedge-fast.so for key exchange and key derivation.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ bool fips_in_use();
 
 // What SSL_CTX_new_ex() takes as its property query, for every context of the process; null: none.
 const char* tls_properties();
+
+// Calls `start`, which fetches algorithms for TLS or QUIC and asks for no properties, so that it
+// gets those of tls_properties(). At start, with no other thread about.
+void with_tls_properties(const std::function<void()>& start);
 
 // The groups of a preset less those that the FIPS provider has not, where it is in use.
 std::vector<const Group*> usable_groups(std::vector<const Group*> groups);

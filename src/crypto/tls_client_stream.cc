@@ -11,8 +11,9 @@
 namespace pqedge::crypto {
 namespace {
 
-const counters::Counter truncations("pqedge_backend_tls_truncations_total",
-                                    "connections ended by a backend without a close_notify");
+const counters::Counter backend_truncations(
+    "pqedge_backend_tls_truncations_total",
+    "connections ended by a backend without a close_notify");
 
 }  // namespace
 
@@ -96,7 +97,7 @@ void TlsClientStream::note_read_error() {
 
 void TlsClientStream::note_truncation() {
   error_ = Error{"the backend ended the connection without a close_notify", 0};
-  truncations.add();
+  backend_truncations.add();
 }
 
 std::unique_ptr<net::Stream> make_tls_client_stream(net::Loop& loop, net::Fd fd,

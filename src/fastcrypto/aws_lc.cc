@@ -1,11 +1,14 @@
-// The primitives by AWS-LC's libcrypto: mlkem-native and s2n-bignum. The one unit that sees its
-// headers.
+// The primitives by AWS-LC's libcrypto: mlkem-native, s2n-bignum, its HKDF. The one unit that sees
+// its headers.
 #include <crypto/fipsmodule/ml_kem/ml_kem.h>
 #include <openssl/base.h>
 #include <openssl/crypto.h>
 #include <openssl/curve25519.h>
+#include <openssl/digest.h>
+#include <openssl/hkdf.h>
 #include <openssl/mem.h>
 #include <openssl/service_indicator.h>
+#include <openssl/sha.h>
 
 #include "fastcrypto/primitives.h"
 
@@ -65,6 +68,29 @@ constexpr MlKem make() {
   };
 }
 
+template <size_t Size, const EVP_MD* Hash(), uint8_t* Digest(const uint8_t*, size_t, uint8_t*)>
+constexpr Hkdf make_hkdf() {
+  return {
+      .hash_size = Size,
+      .hash_of_nothing =
+          [](uint8_t* out) {
+            const uint8_t nothing = 0;
+            return Digest(&nothing, 0, out) != nullptr;
+          },
+      .extract =
+          [](uint8_t* out, const uint8_t* salt, size_t salt_size, const uint8_t* key,
+             size_t key_size) {
+            size_t size = 0;
+            return HKDF_extract(out, &size, Hash(), key, key_size, salt, salt_size) == 1;
+          },
+      .expand =
+          [](uint8_t* out, size_t size, const uint8_t* key, size_t key_size, const uint8_t* info,
+             size_t info_size) {
+            return HKDF_expand(out, size, Hash(), key, key_size, info, info_size) == 1;
+          },
+  };
+}
+
 }  // namespace
 
 constinit const MlKem kMlKem512 =
@@ -94,6 +120,10 @@ void x25519_public(uint8_t* public_key, const uint8_t* private_key) {
 bool x25519(uint8_t* secret, const uint8_t* private_key, const uint8_t* peer) {
   return X25519(secret, private_key, peer) == 1;
 }
+
+constinit const Hkdf kHkdfSha256 = make_hkdf<SHA256_DIGEST_LENGTH, EVP_sha256, SHA256>();
+constinit const Hkdf kHkdfSha384 = make_hkdf<SHA384_DIGEST_LENGTH, EVP_sha384, SHA384>();
+constinit const Hkdf kHkdfSha512 = make_hkdf<SHA512_DIGEST_LENGTH, EVP_sha512, SHA512>();
 
 void wipe(void* bytes, size_t size) { OPENSSL_cleanse(bytes, size); }
 

@@ -39,6 +39,21 @@ void x25519_public(uint8_t* public_key, const uint8_t* private_key);
 // False: the result is all zero, which RFC 8446 7.4.2 refuses.
 bool x25519(uint8_t* secret, const uint8_t* private_key, const uint8_t* peer);
 
+// HKDF (RFC 5869) over one hash of FIPS 180-4. Every function is true on success.
+struct Hkdf {
+  size_t hash_size;
+  bool (*hash_of_nothing)(uint8_t* out);  // `hash_size` bytes
+  // 2.2: `hash_size` bytes, a pseudorandom key.
+  bool (*extract)(uint8_t* out, const uint8_t* salt, size_t salt_size, const uint8_t* key,
+                  size_t key_size);
+  // 2.3: up to 255 times `hash_size` bytes.
+  bool (*expand)(uint8_t* out, size_t size, const uint8_t* key, size_t key_size,
+                 const uint8_t* info, size_t info_size);
+};
+extern const Hkdf kHkdfSha256;
+extern const Hkdf kHkdfSha384;
+extern const Hkdf kHkdfSha512;
+
 // Not left out by a compiler.
 void wipe(void* bytes, size_t size);
 

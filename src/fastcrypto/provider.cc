@@ -26,7 +26,7 @@ const OSSL_PARAM* gettable(void*) {
 }
 
 int get_params(void*, OSSL_PARAM* params) {
-  return answer_text(find(params, OSSL_PROV_PARAM_NAME), "pqedge fast key exchange") &&
+  return answer_text(find(params, OSSL_PROV_PARAM_NAME), "pqedge fast handshakes") &&
          answer_text(find(params, OSSL_PROV_PARAM_VERSION), library_version()) &&
          answer_text(find(params, OSSL_PROV_PARAM_BUILDINFO), library_version()) &&
          answer(find(params, OSSL_PROV_PARAM_STATUS), 1);
@@ -38,6 +38,7 @@ const OSSL_ALGORITHM* query(void*, int operation, int* no_cache) {
     case OSSL_OP_KEYMGMT: return kKeyManagement;
     case OSSL_OP_KEYEXCH: return kKeyExchanges;
     case OSSL_OP_KEM: return kKems;
+    case OSSL_OP_KDF: return kKdfs;
     default: return nullptr;
   }
 }

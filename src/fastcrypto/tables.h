@@ -11,6 +11,8 @@ extern const OSSL_ALGORITHM kKeyManagement[];
 extern const OSSL_ALGORITHM kKeyExchanges[];
 // kem.cc
 extern const OSSL_ALGORITHM kKems[];
+// kdf.cc
+extern const OSSL_ALGORITHM kKdfs[];
 
 // The names that OpenSSL's own algorithms have, and the property by which ours are asked for.
 inline constexpr const char* kProperties = "provider=pqedge-fast";
@@ -22,5 +24,7 @@ inline constexpr const char* kMlKem768Names =
 inline constexpr const char* kMlKem1024Names =
     "ML-KEM-1024:MLKEM1024:id-alg-ml-kem-1024:2.16.840.1.101.3.4.4.3";
 inline constexpr const char* kHybrid768Names = "X25519MLKEM768";
+inline constexpr const char* kHkdfNames = "HKDF";
+inline constexpr const char* kTls13Names = "TLS13-KDF";
 
 }  // namespace pqedge::fast

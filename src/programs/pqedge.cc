@@ -2,7 +2,6 @@
 #include <nghttp2/nghttp2.h>
 #include <nghttp3/nghttp3.h>
 #include <ngtcp2/ngtcp2.h>
-#include <ngtcp2/ngtcp2_crypto_ossl.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 
@@ -23,6 +22,7 @@
 #include "programs/pqedge/serve.h"
 #include "programs/pqedge/ticket_keys.h"
 #include "programs/pqedge/upgrade.h"
+#include "wire/quic/tls_session.h"
 
 namespace {
 
@@ -126,8 +126,8 @@ int main(int argc, char** argv) {
   if (const auto status = ech_keys.run()) return *status;
   if (const auto status = ticket_keys.run()) return *status;
   if (!start_crypto(*check_command ? file : options.config)) return 1;
-  if (ngtcp2_crypto_ossl_init() != 0) {
-    std::fprintf(stderr, "pqedge: the TLS library has no QUIC support\n");
+  if (const auto ready = pqedge::quic::initialise_tls(); !ready) {
+    std::fprintf(stderr, "pqedge: %s\n", ready.error().message.c_str());
     return 1;
   }
   if (version || *version_command) {

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "crypto/early_data.h"
 #include "crypto/handshake_step.h"
+#include "crypto/providers.h"
 
 namespace pqedge::quic {
 namespace {
@@ -18,7 +19,12 @@ constexpr size_t kMaxParameters = 512;
 }  // namespace
 
 Result<void> initialise_tls() {
-  static const int status = ngtcp2_crypto_ossl_init();
+  // It fetches HKDF and the ciphers, once.
+  static const int status = [] {
+    int result = -1;
+    crypto::with_tls_properties([&] { result = ngtcp2_crypto_ossl_init(); });
+    return result;
+  }();
   if (status != 0) return fail("cannot initialise the QUIC cryptography (ngtcp2_crypto_ossl_init)");
   return {};
 }

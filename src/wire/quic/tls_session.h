@@ -16,7 +16,7 @@
 
 namespace pqedge::quic {
 
-// Must be called once before the first session, from any thread.
+// Must be called once before the first session, with no other thread about.
 Result<void> initialise_tls();
 
 // An SSL of the worker's QUIC context, wired to ngtcp2 (in the place of ngtcp2's own wiring, which

@@ -55,6 +55,18 @@ bool x25519(uint8_t* secret, const uint8_t*, const uint8_t*) {
   std::memset(secret, 7, kX25519Size);
   return true;
 }
+constexpr Hkdf wrong_hkdf(size_t hash_size) {
+  return {.hash_size = hash_size,
+          .hash_of_nothing = [](uint8_t*) { return true; },
+          .extract = [](uint8_t* out, const uint8_t*, size_t, const uint8_t*,
+                        size_t) { return (*out = 8) != 0; },
+          .expand = [](uint8_t* out, size_t size, const uint8_t*, size_t, const uint8_t*,
+                       size_t) { return std::memset(out, 9, size) != nullptr; }};
+}
+constinit const Hkdf kHkdfSha256 = wrong_hkdf(32);
+constinit const Hkdf kHkdfSha384 = wrong_hkdf(48);
+constinit const Hkdf kHkdfSha512 = wrong_hkdf(64);
+
 void wipe(void* bytes, size_t size) { std::memset(bytes, 0, size); }
 bool primitives_allocate_by(void* (*)(size_t, const char*, int),
                             void* (*)(void*, size_t, const char*, int),
