@@ -180,6 +180,37 @@ class PqedgeFast(Pqedge):
         super().prepare()
 
 
+class PqedgeVariant(Pqedge):
+    """pqedge with a line or two of its configuration changed."""
+
+    changes = ()  # (what is there, what is there instead)
+
+    def prepare(self):
+        super().prepare()
+        text = self.configuration.read_text()
+        for before, after in self.changes:
+            if before not in text:
+                raise ArmError(f"bench/configs/pqedge.toml has no {before!r}")
+            text = text.replace(before, after.replace("@RUN@", str(self.site.directory)))
+        self.configuration.write_text(text)
+
+
+class PqedgeLogging(PqedgeVariant):
+    """With an access log on disk and metrics to be read."""
+
+    name = "pqedge-logging"
+    changes = (("[logging]\n", '[logging]\naccess = "@RUN@/access.log"\n'),
+               ("listen = []", 'listen = ["127.0.0.1:799"]'))  # fmt: skip
+
+
+class PqedgeTwoWorkers(PqedgeVariant):
+    """With two workers, a core each; the second shares its core with the load."""
+
+    name = "pqedge-two-workers"
+    core = f"{PROXY_CORE},{LOAD_CORE}"
+    changes = (("workers = 1", "workers = 2"),)
+
+
 class PqedgeWithRivalsLibrary(Pqedge):
     """pqedge on the OpenSSL that the rivals use: what is left is the proxy's own difference."""
 
@@ -300,7 +331,7 @@ class Floor(Server):
 
 
 ARMS = {arm.name: arm for arm in (Pqedge, PqedgeFast, RivalHaproxy, RivalNginx, Floor, PqedgeWithRivalsLibrary,
-                                  MachineNginx, MachineHaproxy)}  # fmt: skip
+                                  PqedgeLogging, PqedgeTwoWorkers, MachineNginx, MachineHaproxy)}  # fmt: skip
 DEFAULT_ARMS = ("pqedge", "haproxy", "nginx", "floor")
 RIVALS = ("haproxy", "nginx")
 

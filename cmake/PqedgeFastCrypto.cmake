@@ -9,6 +9,11 @@ set(PQEDGE_FAST_CRYPTO "${CMAKE_SOURCE_DIR}/build/fast-crypto" CACHE PATH
 if(PQEDGE_SANITIZER_OPTIONS OR NOT EXISTS "${PQEDGE_FAST_CRYPTO}/complete")
   return()
 endif()
+# As tools/fast_crypto.sh tells it.
+if(NOT EXISTS "${PQEDGE_FAST_CRYPTO}/include/crypto/fipsmodule/ml_dsa/ml_dsa.h")
+  message(WARNING "${PQEDGE_FAST_CRYPTO} is of an older version: run `make fast-crypto` again")
+  return()
+endif()
 
 add_library(pqedge_fast_aws_lc OBJECT "${CMAKE_SOURCE_DIR}/src/fastcrypto/aws_lc.cc")
 target_include_directories(pqedge_fast_aws_lc BEFORE PRIVATE

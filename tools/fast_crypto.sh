@@ -27,7 +27,9 @@ done
 mkdir -p "$(dirname "$prefix")"
 prefix=$(cd "$(dirname "$prefix")" && pwd)/$(basename "$prefix")
 
-if [ $force = 0 ] && [ -e "$prefix/complete" ]; then
+# The last header that was added tells a prefix of an older version of this script.
+readonly newest=include/crypto/fipsmodule/ml_dsa/ml_dsa.h
+if [ $force = 0 ] && [ -e "$prefix/complete" ] && [ -e "$prefix/$newest" ]; then
   echo "AWS-LC $(cat "$prefix/complete") is there: $prefix"
   exit 0
 fi
@@ -66,11 +68,12 @@ library=$(find "$work/build" -name libcrypto.a | head -n 1)
 [ -n "$library" ] || private_apt_die "there is no libcrypto.a"
 
 rm -rf "$prefix"
-mkdir -p "$prefix"/{lib,include/crypto/fipsmodule/ml_kem}
+mkdir -p "$prefix"/{lib,include/crypto/fipsmodule/{ml_kem,ml_dsa}}
 touch "$prefix/.pqedge-fast-crypto"
 cp "$library" "$prefix/lib/"
 cp -a "$source/include/openssl" "$prefix/include/"
 cp "$source/crypto/fipsmodule/ml_kem/ml_kem.h" "$prefix/include/crypto/fipsmodule/ml_kem/"
+cp "$source/crypto/fipsmodule/ml_dsa/ml_dsa.h" "$prefix/$newest"
 cp "$source/LICENSE" "$prefix/"
 echo "$version" >"$prefix/complete"
 echo "AWS-LC $version is built: $prefix"

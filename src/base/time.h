@@ -10,6 +10,8 @@ using Nanos = uint64_t;  // a point on CLOCK_MONOTONIC, or a distance, in nanose
 inline constexpr Nanos kMicrosecond = 1'000;
 inline constexpr Nanos kMillisecond = 1'000'000;
 inline constexpr Nanos kSecond = 1'000'000'000;
+inline constexpr Nanos kHour = 3600 * kSecond;
+inline constexpr Nanos kDay = 24 * kHour;
 inline constexpr Nanos kNever = UINT64_MAX;
 
 inline Nanos monotonic_now() {

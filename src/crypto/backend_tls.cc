@@ -16,12 +16,12 @@
 namespace pqedge::crypto {
 namespace {
 
-constexpr uint64_t kOptions = SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                              SSL_OP_NO_RX_CERTIFICATE_COMPRESSION |
-                              SSL_OP_NO_TX_CERTIFICATE_COMPRESSION;
-constexpr long kModes =
+constexpr uint64_t kBackendOptions = SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                     SSL_OP_NO_RX_CERTIFICATE_COMPRESSION |
+                                     SSL_OP_NO_TX_CERTIFICATE_COMPRESSION;
+constexpr long kBackendModes =
     SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER;
-constexpr const char* kTls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";  // RFC 9325 4.2
+constexpr const char* kBackendTls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";  // RFC 9325 4.2
 // A chain of SLH-DSA signatures has some 150 KB.
 constexpr long kMaxChainBytes = 256 * 1024;
 // OpenSSL sends four at most; one place is kept for the group that a server has asked for.
@@ -230,13 +230,13 @@ Result<SslCtxPtr> BackendTls::make_context() const {
   const int least = settings_.min_version == "1.2" ? TLS1_2_VERSION : TLS1_3_VERSION;
   const bool ok = c != nullptr && SSL_CTX_set_min_proto_version(c, least) == 1 &&
                   SSL_CTX_set_max_proto_version(c, TLS1_3_VERSION) == 1 &&
-                  SSL_CTX_set_cipher_list(c, kTls12Ciphers) == 1 &&
+                  SSL_CTX_set_cipher_list(c, kBackendTls12Ciphers) == 1 &&
                   SSL_CTX_set1_groups_list(c, group_list(0).c_str()) == 1 &&
                   SSL_CTX_set_alpn_protos(c, kAlpn.data(), kAlpn.size()) == 0 &&
                   SSL_CTX_set1_verify_cert_store(c, authorities_.get()) == 1;
   if (!ok) return fail("TLS toward the backends cannot be set up: {}", take_openssl_error());
-  SSL_CTX_set_options(c, kOptions);
-  SSL_CTX_set_mode(c, kModes);
+  SSL_CTX_set_options(c, kBackendOptions);
+  SSL_CTX_set_mode(c, kBackendModes);
   SSL_CTX_set_read_ahead(c, 1);
   SSL_CTX_set_max_cert_list(c, kMaxChainBytes);
   SSL_CTX_set_verify(c, settings_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);

@@ -14,7 +14,7 @@
 namespace pqedge::crypto {
 namespace {
 
-constexpr off_t kMaxFile = 4 * 1024 * 1024;  // an SLH-DSA chain takes some 200 KB
+constexpr off_t kMaxChainFile = 4 * 1024 * 1024;  // an SLH-DSA chain takes some 200 KB
 
 // Of a private key's file: those who own it may read it, and its group where that is not asked to
 // be strict.
@@ -40,7 +40,7 @@ Result<std::string> read_file(const std::string& path, const CertificateStore::L
   if (fstat(fd.get(), &st) != 0) return fail_errno(errno, "cannot read {}", path);
   if (S_ISDIR(st.st_mode)) return fail("{} is a directory, not a PEM file", path);
   if (!S_ISREG(st.st_mode)) return fail("{} is not a regular file", path);
-  if (st.st_size > kMaxFile) return fail("{} has {} bytes: not a PEM file", path, st.st_size);
+  if (st.st_size > kMaxChainFile) return fail("{} has {} bytes: not a PEM file", path, st.st_size);
   if (key != nullptr) {
     if (auto ok = check_mode(path, st.st_mode, *key); !ok) return std::unexpected(ok.error());
   }

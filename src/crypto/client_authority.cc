@@ -15,7 +15,7 @@
 namespace pqedge::crypto {
 namespace {
 
-constexpr off_t kMaxFile = 16 * 1024 * 1024;  // revocation lists of large authorities
+constexpr off_t kMaxAuthorityFile = 16 * 1024 * 1024;  // revocation lists of large authorities
 
 using CrlPtr = std::unique_ptr<X509_CRL, FreeWith<X509_CRL_free>>;
 
@@ -29,7 +29,8 @@ Result<std::string> read_file(const std::string& path) {
   struct stat st{};
   if (fstat(fd, &st) != 0) return fail_errno(errno, "cannot read {}", path);
   if (!S_ISREG(st.st_mode)) return fail("{} is not a regular file", path);
-  if (st.st_size > kMaxFile) return fail("{} has {} bytes, more than are read", path, st.st_size);
+  if (st.st_size > kMaxAuthorityFile)
+    return fail("{} has {} bytes, more than are read", path, st.st_size);
   std::string text(static_cast<size_t>(st.st_size), '\0');
   size_t filled = 0;
   while (filled < text.size()) {

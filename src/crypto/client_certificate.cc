@@ -91,12 +91,12 @@ std::string address_text(const ASN1_STRING* octets) {
   return text;
 }
 
-struct Named {
+struct NamedPart {
   std::string_view kind;
   std::string name;  // as it is
 };
 
-Named read_name(const GENERAL_NAME* general) {
+NamedPart read_name(const GENERAL_NAME* general) {
   switch (general->type) {
     case GEN_DNS: return {"DNS", to_lower(text_of(general->d.dNSName))};
     case GEN_EMAIL: return {"email", std::string(text_of(general->d.rfc822Name))};
@@ -113,7 +113,7 @@ void read_names(X509* certificate, net::ClientCertificate& out) {
   const int count = sk_GENERAL_NAME_num(names.get());
   if (count > kMaxNames) return;
   for (int i = 0; i < count; ++i) {
-    Named named = read_name(sk_GENERAL_NAME_value(names.get(), i));
+    NamedPart named = read_name(sk_GENERAL_NAME_value(names.get(), i));
     if (named.name.empty()) continue;
     if (!out.sans.empty()) out.sans += ", ";
     out.sans.append(named.kind).append(":");

@@ -13,7 +13,7 @@ namespace {
 
 using Name = CodeName;
 
-constexpr std::array kSchemes{
+constexpr std::array kNamedSchemes{
     Name{0x0401, "rsa_pkcs1_sha256"},
     Name{0x0403, "ecdsa_secp256r1_sha256"},
     Name{0x0503, "ecdsa_secp384r1_sha384"},
@@ -38,7 +38,7 @@ constexpr std::array kSchemes{
     Name{0x081c, "ecdsa_brainpoolP512r1tls13_sha512"},
 };
 
-constexpr std::array kSuites{
+constexpr std::array kNamedSuites{
     Name{0x1301, "TLS_AES_128_GCM_SHA256"},       Name{0x1302, "TLS_AES_256_GCM_SHA384"},
     Name{0x1303, "TLS_CHACHA20_POLY1305_SHA256"}, Name{0x1304, "TLS_AES_128_CCM_SHA256"},
     Name{0x1305, "TLS_AES_128_CCM_8_SHA256"},
@@ -89,8 +89,8 @@ std::string group_name(uint16_t code) {
   return group == nullptr ? std::format("{:#06x}", code) : std::string(group->name);
 }
 
-std::string signature_scheme_name(uint16_t code) { return find(kSchemes, code); }
-std::string cipher_suite_name(uint16_t code) { return find(kSuites, code); }
+std::string signature_scheme_name(uint16_t code) { return find(kNamedSchemes, code); }
+std::string cipher_suite_name(uint16_t code) { return find(kNamedSuites, code); }
 std::string compression_name(uint16_t code) { return find(kCompressions, code); }
 
 std::string alert_name(uint8_t code) {
@@ -99,10 +99,10 @@ std::string alert_name(uint8_t code) {
   return std::format("{} ({})", found->name, code);
 }
 
-std::span<const CodeName> signature_scheme_names() { return kSchemes; }
+std::span<const CodeName> signature_scheme_names() { return kNamedSchemes; }
 
 std::string_view known_signature_scheme(std::string_view name) {
-  for (const CodeName& scheme : kSchemes) {
+  for (const CodeName& scheme : kNamedSchemes) {
     if (iequals(scheme.name, name)) return scheme.name;
   }
   return {};

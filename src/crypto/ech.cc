@@ -21,7 +21,7 @@ namespace {
 using EchStorePtr = std::unique_ptr<OSSL_ECHSTORE, FreeWith<OSSL_ECHSTORE_free>>;
 
 constexpr size_t kMaxKeyFiles = 16;  // OpenSSL copies all of them for each connection
-constexpr off_t kMaxFile = 64 * 1024;
+constexpr off_t kMaxKeyFile = 64 * 1024;
 
 Result<std::string> read_key_file(const std::string& path, bool strict) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -33,7 +33,7 @@ Result<std::string> read_key_file(const std::string& path, bool strict) {
   struct stat st{};
   if (::fstat(fd, &st) != 0) return fail_errno(errno, "cannot read {}", path);
   if (!S_ISREG(st.st_mode)) return fail("{} is not a file", path);
-  if (st.st_size > kMaxFile) return fail("{} has {} bytes: no key file", path, st.st_size);
+  if (st.st_size > kMaxKeyFile) return fail("{} has {} bytes: no key file", path, st.st_size);
   const mode_t others = strict ? S_IRWXG | S_IRWXO : S_IROTH;
   if ((st.st_mode & others) != 0) {
     return fail("{}: mode {:04o} lets others read the private key; chmod 600 it", path,

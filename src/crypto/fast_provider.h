@@ -1,5 +1,5 @@
-// pqedge-fast.so: ML-KEM and X25519 of vector code, and a quicker way to HKDF, as an OpenSSL
-// provider (src/fastcrypto).
+// pqedge-fast.so: ML-KEM, X25519 and ML-DSA of vector code, and a quicker way to HKDF, as an
+// OpenSSL provider (src/fastcrypto).
 #pragma once
 
 #include <string>
@@ -23,12 +23,9 @@ std::string find_fast_provider();
 // kFastProperties. Returns its version. Error: the file is missing or is not such a module.
 Result<std::string> load_fast_provider(const std::string& path);
 
-// Compares what it computes with published values (NIST's ACVP for ML-KEM, RFC 7748 for X25519),
-// and both halves of each key exchange with OpenSSL's. Error: the first difference; then it must
-// not be used.
+// Compares what it computes with published values (NIST's ACVP for ML-KEM and ML-DSA, RFC 7748 for
+// X25519, RFC 5869 and RFC 8448 for HKDF), and all of it with OpenSSL's. Error: the first
+// difference; then it must not be used.
 Result<void> check_fast_provider();
-
-// Its part about HKDF (RFC 5869) and TLS 1.3's key schedule (RFC 8446 7.1).
-Result<void> check_fast_derivation();
 
 }  // namespace pqedge::crypto

@@ -9,15 +9,14 @@
 #include <optional>
 #include <vector>
 
-#include "base/text.h"
 #include "crypto/fast_provider.h"
+#include "crypto/fast_provider_check.h"
 #include "crypto/handles.h"
 
 namespace pqedge::crypto {
 namespace {
 
-using Octets = std::vector<uint8_t>;
-using ContextPtr = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
+using namespace fast_check;
 
 // NIST ACVP, ML-KEM-keyGen-FIPS203: a seed (d, z) and the SHA-256 of the encapsulation key.
 struct KemVector {
@@ -48,26 +47,6 @@ constexpr std::string_view kPoint =
 constexpr std::string_view kProduct =
     "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552";
 
-Octets octets_of(std::string_view hex) {
-  const std::string text = from_hex(hex).value_or(std::string());
-  return {text.begin(), text.end()};
-}
-
-// A key of the provider that `properties` name, from one of its parts.
-KeyPtr import_key(const char* name, const char* properties, const char* part, Octets bytes) {
-  const ContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, name, properties));
-  EVP_PKEY* key = nullptr;
-  OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string(part, bytes.data(), bytes.size()),
-                         OSSL_PARAM_construct_end()};
-  const int selection =
-      std::string_view(part) == OSSL_PKEY_PARAM_PUB_KEY ? EVP_PKEY_PUBLIC_KEY : EVP_PKEY_KEYPAIR;
-  if (context == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
-      EVP_PKEY_fromdata(context.get(), &key, selection, params) != 1) {
-    return nullptr;
-  }
-  return KeyPtr(key);
-}
-
 KeyPtr generate(const char* name, const char* properties) {
   const ContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, name, properties));
   EVP_PKEY* key = nullptr;
@@ -78,16 +57,7 @@ KeyPtr generate(const char* name, const char* properties) {
   return KeyPtr(key);
 }
 
-Octets public_of(const KeyPtr& key) {
-  size_t size = 0;
-  const char* part = OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY;
-  if (key == nullptr || EVP_PKEY_get_octet_string_param(key.get(), part, nullptr, 0, &size) != 1) {
-    return {};
-  }
-  Octets out(size);
-  if (EVP_PKEY_get_octet_string_param(key.get(), part, out.data(), size, &size) != 1) return {};
-  return out;
-}
+Octets public_of(const KeyPtr& key) { return part_of(key, OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY); }
 
 // What a peer has of a key: as libssl puts it together from a key share.
 KeyPtr peer_of(const char* name, const char* properties, const Octets& bytes) {
@@ -154,13 +124,6 @@ Octets agree(const KeyPtr& key, const KeyPtr& peer, const char* properties) {
   }
   Octets out(size);
   return EVP_PKEY_derive(context.get(), out.data(), &size) == 1 ? out : Octets();
-}
-
-bool has_sha256(const Octets& bytes, std::string_view hex) {
-  std::array<uint8_t, 32> digest{};
-  unsigned size = 0;
-  return EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1 &&
-         to_hex(digest) == hex;
 }
 
 Result<void> check_kem(const KemVector& v) {
@@ -230,10 +193,6 @@ Result<void> check_hybrid() {
   return {};
 }
 
-bool is_fast(const OSSL_PROVIDER* provider) {
-  return std::string_view(OSSL_PROVIDER_get0_name(provider)) == kFastProvider;
-}
-
 // Whoever asks for no properties must not get it: it has no encodings of keys, for one.
 Result<void> check_unasked() {
   const auto taken = [](const char* name) -> Result<void> {
@@ -243,6 +202,11 @@ Result<void> check_unasked() {
     const std::unique_ptr<EVP_KEYMGMT, FreeWith<EVP_KEYMGMT_free>> found(
         EVP_KEYMGMT_fetch(nullptr, name, nullptr));
     if (found == nullptr || is_fast(EVP_KEYMGMT_get0_provider(found.get()))) return taken(name);
+  }
+  for (const char* name : {"ML-DSA-44", "ML-DSA-65", "ML-DSA-87"}) {
+    const std::unique_ptr<EVP_SIGNATURE, FreeWith<EVP_SIGNATURE_free>> found(
+        EVP_SIGNATURE_fetch(nullptr, name, nullptr));
+    if (found == nullptr || is_fast(EVP_SIGNATURE_get0_provider(found.get()))) return taken(name);
   }
   for (const char* name : {"HKDF", "TLS13-KDF"}) {
     const std::unique_ptr<EVP_KDF, FreeWith<EVP_KDF_free>> found(
@@ -262,7 +226,8 @@ Result<void> check_fast_provider() {
   }
   if (right) right = check_x25519();
   if (right) right = check_hybrid();
-  if (right) right = check_fast_derivation();
+  if (right) right = check_derivation();
+  if (right) right = check_signatures();
   ERR_clear_error();
   return right;
 }

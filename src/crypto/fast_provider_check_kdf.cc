@@ -10,9 +10,10 @@
 
 #include "base/text.h"
 #include "crypto/fast_provider.h"
+#include "crypto/fast_provider_check.h"
 #include "crypto/handles.h"
 
-namespace pqedge::crypto {
+namespace pqedge::crypto::fast_check {
 namespace {
 
 struct KdfPart {
@@ -122,7 +123,7 @@ std::vector<Question> questions(const char* hash, size_t size) {
 
 }  // namespace
 
-Result<void> check_fast_derivation() {
+Result<void> check_derivation() {
   for (const Known& known : published()) {
     if (derive(known.question, kFastAlone) != hex(known.answer)) return fail("{}", known.source);
   }
@@ -137,4 +138,4 @@ Result<void> check_fast_derivation() {
   return {};
 }
 
-}  // namespace pqedge::crypto
+}  // namespace pqedge::crypto::fast_check

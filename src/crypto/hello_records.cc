@@ -7,11 +7,11 @@ namespace pqedge::crypto {
 namespace {
 
 constexpr size_t kRecordHeader = 5;
-constexpr size_t kMaxRecord = 1 << 14;
+constexpr size_t kMaxHelloRecord = 1 << 14;
 constexpr uint8_t kHandshake = 22;
 constexpr uint8_t kMajorVersion = 3;
 constexpr size_t kMessageHeader = 4;
-constexpr uint8_t kClientHello = 1;
+constexpr uint8_t kHelloMessageType = 1;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ bool HelloRecords::take_record_header(Bytes all) {
   }
   if (in.size() < kRecordHeader) return false;
   const size_t length = load_be16(in.data() + 3);
-  if (in[0] != kHandshake || in[1] != kMajorVersion || length == 0 || length > kMaxRecord) {
+  if (in[0] != kHandshake || in[1] != kMajorVersion || length == 0 || length > kMaxHelloRecord) {
     state_ = State::broken;
     return false;
   }
@@ -63,7 +63,7 @@ void HelloRecords::look_at(Bytes fragment) {
     append(fragment);
     known = gathered_;
   }
-  if (known[0] != kClientHello) {
+  if (known[0] != kHelloMessageType) {
     state_ = State::broken;
     return;
   }

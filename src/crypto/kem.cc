@@ -10,12 +10,12 @@
 namespace pqedge::crypto {
 namespace {
 
-constexpr const char* kName = "ML-KEM-1024";
+constexpr const char* kKemName = "ML-KEM-1024";
 
 using KeyContextPtr = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
 using KdfPtr = std::unique_ptr<EVP_KDF, FreeWith<EVP_KDF_free>>;
 using KdfContextPtr = std::unique_ptr<EVP_KDF_CTX, FreeWith<EVP_KDF_CTX_free>>;
-using CipherContextPtr = std::unique_ptr<EVP_CIPHER_CTX, FreeWith<EVP_CIPHER_CTX_free>>;
+using KemCipherPtr = std::unique_ptr<EVP_CIPHER_CTX, FreeWith<EVP_CIPHER_CTX_free>>;
 
 KemKey own(EVP_PKEY* key) {
   return key == nullptr ? nullptr : KemKey(key, [](EVP_PKEY* k) { EVP_PKEY_free(k); });
@@ -25,7 +25,7 @@ KeyContextPtr context_for(EVP_PKEY* key) {
   return KeyContextPtr(EVP_PKEY_CTX_new_from_pkey(nullptr, key, nullptr));
 }
 
-const EVP_CIPHER* gcm() {
+const EVP_CIPHER* kem_gcm() {
   static const CipherPtr cipher(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr));
   return cipher.get();
 }
@@ -41,10 +41,10 @@ bool run(EVP_CIPHER_CTX* context, Bytes header, Bytes text, uint8_t* out) {
 
 }  // namespace
 
-bool is_kem_key(const EVP_PKEY* key) { return EVP_PKEY_is_a(key, kName) == 1; }
+bool is_kem_key(const EVP_PKEY* key) { return EVP_PKEY_is_a(key, kKemName) == 1; }
 
 KemKey kem_from_seed(const KemSeed& seed) {
-  const KeyContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, kName, nullptr));
+  const KeyContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, kKemName, nullptr));
   OSSL_PARAM params[] = {
       OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_ML_KEM_SEED,
                                         const_cast<uint8_t*>(seed.data()), seed.size()),
@@ -59,10 +59,11 @@ KemKey kem_from_seed(const KemSeed& seed) {
 }
 
 KemKey kem_from_public(const KemPublicKey& bytes) {
-  return own(EVP_PKEY_new_raw_public_key_ex(nullptr, kName, nullptr, bytes.data(), bytes.size()));
+  return own(
+      EVP_PKEY_new_raw_public_key_ex(nullptr, kKemName, nullptr, bytes.data(), bytes.size()));
 }
 
-KemKey kem_generate() { return own(EVP_PKEY_Q_keygen(nullptr, nullptr, kName)); }
+KemKey kem_generate() { return own(EVP_PKEY_Q_keygen(nullptr, nullptr, kKemName)); }
 
 bool kem_public_bytes(const EVP_PKEY* key, KemPublicKey& out) {
   size_t size = 0;
@@ -112,11 +113,11 @@ bool derive_key(Bytes secret, Bytes salt, std::string_view info, MutableBytes ou
 
 bool gcm_seal(const uint8_t key[32], const uint8_t nonce[12], Bytes header, Bytes text,
               uint8_t* out) {
-  const CipherContextPtr context(EVP_CIPHER_CTX_new());
+  const KemCipherPtr context(EVP_CIPHER_CTX_new());
   uint8_t nothing[kGcmTagSize];
   int n = 0;
   return context != nullptr &&
-         EVP_CipherInit_ex2(context.get(), gcm(), key, nonce, 1, nullptr) == 1 &&
+         EVP_CipherInit_ex2(context.get(), kem_gcm(), key, nonce, 1, nullptr) == 1 &&
          run(context.get(), header, text, out) &&
          EVP_CipherFinal_ex(context.get(), nothing, &n) == 1 &&
          EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG, kGcmTagSize,
@@ -128,14 +129,15 @@ bool gcm_open(const uint8_t key[32], const uint8_t nonce[12], Bytes header, Byte
   if (sealed.size() < kGcmTagSize) return false;
   const Bytes text = sealed.first(sealed.size() - kGcmTagSize);
   const Bytes tag = sealed.last(kGcmTagSize);
-  const CipherContextPtr context(EVP_CIPHER_CTX_new());
+  const KemCipherPtr context(EVP_CIPHER_CTX_new());
   uint8_t nothing[kGcmTagSize];
   int n = 0;
-  const bool good =
-      context != nullptr && EVP_CipherInit_ex2(context.get(), gcm(), key, nonce, 0, nullptr) == 1 &&
-      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG, kGcmTagSize,
-                          const_cast<uint8_t*>(tag.data())) == 1 &&
-      run(context.get(), header, text, out) && EVP_CipherFinal_ex(context.get(), nothing, &n) == 1;
+  const bool good = context != nullptr &&
+                    EVP_CipherInit_ex2(context.get(), kem_gcm(), key, nonce, 0, nullptr) == 1 &&
+                    EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG, kGcmTagSize,
+                                        const_cast<uint8_t*>(tag.data())) == 1 &&
+                    run(context.get(), header, text, out) &&
+                    EVP_CipherFinal_ex(context.get(), nothing, &n) == 1;
   if (!good && !text.empty()) OPENSSL_cleanse(out, text.size());
   return good;
 }

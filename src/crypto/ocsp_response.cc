@@ -12,7 +12,7 @@ namespace {
 using ResponsePtr = std::unique_ptr<OCSP_RESPONSE, FreeWith<OCSP_RESPONSE_free>>;
 using BasicPtr = std::unique_ptr<OCSP_BASICRESP, FreeWith<OCSP_BASICRESP_free>>;
 using IdPtr = std::unique_ptr<OCSP_CERTID, FreeWith<OCSP_CERTID_free>>;
-using StorePtr = std::unique_ptr<X509_STORE, FreeWith<X509_STORE_free>>;
+using AnswerStorePtr = std::unique_ptr<X509_STORE, FreeWith<X509_STORE_free>>;
 using OctetsPtr = std::unique_ptr<ASN1_OCTET_STRING, FreeWith<ASN1_OCTET_STRING_free>>;
 
 // OpenSSL reads more than DER, and checks the signature on what it would write itself: what is sent
@@ -128,7 +128,7 @@ Result<void> check_times(const OcspAnswer& answer, int64_t now) {
 // RFC 6960 4.2.2.2: the issuer itself, or one with a certificate of the issuer's for that.
 Result<void> check_signature(OCSP_BASICRESP* basic, X509* issuer, int64_t now) {
   clear_errors();
-  const StorePtr store(X509_STORE_new());
+  const AnswerStorePtr store(X509_STORE_new());
   const X509StackPtr helpers(sk_X509_new_null());
   if (store == nullptr || helpers == nullptr || X509_STORE_add_cert(store.get(), issuer) != 1 ||
       X509_up_ref(issuer) != 1) {

@@ -64,8 +64,9 @@ Result<void> start_fast(const ProviderSettings& settings) {
     return {};
   }
   s.fast = true;
-  s.report.lines.push_back(std::format(
-      "fast cryptography: ML-KEM, X25519, X25519MLKEM768 and HKDF by {} ({})", path, *version));
+  s.report.lines.push_back(
+      std::format("fast cryptography: ML-KEM, X25519, X25519MLKEM768, ML-DSA and HKDF by {} ({})",
+                  path, *version));
   return {};
 }
 
@@ -90,7 +91,8 @@ Result<void> start_providers(const ProviderSettings& settings) {
   count("pqedge_crypto_fips", "Whether every algorithm is of OpenSSL's FIPS provider.",
         state().fips);
   count("pqedge_crypto_fast_provider",
-        "Whether key exchanges and derivations are computed by pqedge-fast.so.", state().fast);
+        "Whether key exchanges, ML-DSA and derivations are computed by pqedge-fast.so.",
+        state().fast);
   count("pqedge_crypto_alarm", "Whether what the section crypto asks for could not be had.",
         !state().report.alarms.empty());
   return {};

@@ -7,15 +7,15 @@
 namespace pqedge::crypto {
 namespace {
 
-using OctetsPtr = std::unique_ptr<ASN1_OCTET_STRING, FreeWith<ASN1_OCTET_STRING_free>>;
+using ListOctetsPtr = std::unique_ptr<ASN1_OCTET_STRING, FreeWith<ASN1_OCTET_STRING_free>>;
 
 constexpr size_t kLogId = 32;
 constexpr uint8_t kVersion1 = 0;
 
 // Cuts vectors off the front of what is left; false once something ran past the end.
-class Cutter {
+class ListCutter {
  public:
-  explicit Cutter(Bytes bytes) : rest_(bytes) {}
+  explicit ListCutter(Bytes bytes) : rest_(bytes) {}
   bool take(size_t size, Bytes& out) {
     if (rest_.size() < size) return false;
     out = rest_.first(size);
@@ -41,7 +41,7 @@ class Cutter {
 
 // RFC 6962 3.2. A version that is not known has a form that is not known either.
 bool read_timestamp(Bytes whole, SignedTimestamp& out) {
-  Cutter cutter(whole);
+  ListCutter cutter(whole);
   Bytes time;
   out.whole = whole;
   if (!cutter.byte(out.version)) return false;
@@ -66,14 +66,14 @@ Result<std::vector<SignedTimestamp>> parse_timestamps(Bytes list) {
     return fail("a list of timestamps of {} bytes, more than the {} that are sent on", list.size(),
                 kMaxTimestampList);
   }
-  Cutter outer(list);
+  ListCutter outer(list);
   Bytes inside;
   if (!outer.vector(inside) || !outer.empty()) {
     return fail("the list's length is not that of what follows");
   }
   if (inside.empty()) return fail("the list is empty");
   std::vector<SignedTimestamp> timestamps;
-  for (Cutter cutter(inside); !cutter.empty();) {
+  for (ListCutter cutter(inside); !cutter.empty();) {
     Bytes one;
     SignedTimestamp timestamp;
     if (!cutter.vector(one) || !read_timestamp(one, timestamp)) {
@@ -101,7 +101,7 @@ std::string embedded_timestamps(X509* leaf) {
   // An octet string within the extension's octet string.
   const ASN1_OCTET_STRING* value = X509_EXTENSION_get_data(X509_get_ext(leaf, place));
   const unsigned char* at = ASN1_STRING_get0_data(value);
-  const OctetsPtr list(d2i_ASN1_OCTET_STRING(nullptr, &at, ASN1_STRING_length(value)));
+  const ListOctetsPtr list(d2i_ASN1_OCTET_STRING(nullptr, &at, ASN1_STRING_length(value)));
   clear_errors();
   if (list == nullptr) return {};
   return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(list.get())),

@@ -10,21 +10,21 @@
 namespace pqedge::crypto {
 namespace {
 
-using Json = nlohmann::json;
+using LogJson = nlohmann::json;
 using DigestPtr = std::unique_ptr<EVP_MD_CTX, FreeWith<EVP_MD_CTX_free>>;
 
-constexpr size_t kMaxFile = 16 * 1024 * 1024;
+constexpr size_t kMaxLogList = 16 * 1024 * 1024;
 constexpr size_t kMaxLogs = 4096;
 constexpr int64_t kSkew = 300;
 // RFC 5246 7.4.1.4.1; RFC 6962 2.1.4 allows these.
 constexpr uint8_t kSha256 = 4;
 constexpr uint8_t kRsa = 1;
-constexpr uint8_t kEcdsa = 3;
+constexpr uint8_t kLogEcdsa = 3;
 // LogEntryType (RFC 6962 3.1).
 constexpr uint16_t kX509Entry = 0;
 constexpr uint16_t kPrecertEntry = 1;
 
-std::string text_of(const Json& object, const char* key) {
+std::string text_of(const LogJson& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
@@ -37,7 +37,7 @@ std::string sha256(std::string_view bytes) {
 }
 
 // False: the entry says nothing that can be used. The ID is that of the key, whatever is written.
-bool read_log(const Json& entry, TransparencyLog& log) {
+bool read_log(const LogJson& entry, TransparencyLog& log) {
   const std::string der = from_base64(text_of(entry, "key")).value_or("");
   const auto* at = reinterpret_cast<const unsigned char*>(der.data());
   log.key.reset(d2i_PUBKEY(nullptr, &at, static_cast<long>(der.size())));
@@ -103,7 +103,7 @@ std::string signed_data(const SignedTimestamp& t, TimestampSource source, X509* 
 
 bool verifies(const SignedTimestamp& t, EVP_PKEY* key, std::string_view data) {
   if (t.hash != kSha256 || data.empty()) return false;
-  const bool fits = (t.algorithm == kEcdsa && EVP_PKEY_is_a(key, "EC") == 1) ||
+  const bool fits = (t.algorithm == kLogEcdsa && EVP_PKEY_is_a(key, "EC") == 1) ||
                     (t.algorithm == kRsa && EVP_PKEY_is_a(key, "RSA") == 1);
   const DigestPtr context(EVP_MD_CTX_new());
   return fits && context != nullptr &&
@@ -115,7 +115,7 @@ bool verifies(const SignedTimestamp& t, EVP_PKEY* key, std::string_view data) {
 }  // namespace
 
 Result<std::shared_ptr<const LogList>> LogList::parse(std::string_view json) {
-  const Json document = Json::parse(json, nullptr, false);
+  const LogJson document = LogJson::parse(json, nullptr, false);
   if (!document.is_object()) return fail("it is not a JSON object");
   const auto operators = document.find("operators");
   if (operators == document.end() || !operators->is_array()) {
@@ -123,10 +123,10 @@ Result<std::shared_ptr<const LogList>> LogList::parse(std::string_view json) {
   }
   auto list = std::make_shared<LogList>();
   size_t unread = 0;
-  for (const Json& each : *operators) {
+  for (const LogJson& each : *operators) {
     for (const char* kind : {"logs", "tiled_logs"}) {
       if (!each.is_object() || !each.contains(kind) || !each[kind].is_array()) continue;
-      for (const Json& entry : each[kind]) {
+      for (const LogJson& entry : each[kind]) {
         TransparencyLog log;
         if (entry.is_object() && read_log(entry, log)) {
           list->logs_.push_back(std::move(log));
@@ -146,11 +146,11 @@ Result<std::shared_ptr<const LogList>> LogList::parse(std::string_view json) {
 Result<std::shared_ptr<const LogList>> LogList::load(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) return fail_errno(errno, "cannot open {}", file);
-  std::string text(kMaxFile + 1, '\0');
+  std::string text(kMaxLogList + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad()) return fail("cannot read {}", file);
   text.resize(static_cast<size_t>(in.gcount()));
-  if (text.size() > kMaxFile) return fail("{} has more than 16 MiB: not a list of logs", file);
+  if (text.size() > kMaxLogList) return fail("{} has more than 16 MiB: not a list of logs", file);
   auto list = parse(text);
   if (!list) return fail("{}: {}", file, list.error().message);
   return list;

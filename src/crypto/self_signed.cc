@@ -18,8 +18,8 @@ namespace pqedge::crypto {
 namespace {
 
 constexpr int kMaxDays = 13;
-constexpr long kHour = 3600;
-constexpr long kDay = 24 * kHour;
+constexpr long kHourSeconds = 3600;
+constexpr long kDaySeconds = 24 * kHourSeconds;
 constexpr size_t kMaxCommonName = 64;  // X.520 ub-common-name
 
 bool is_ip(const std::string& name) {
@@ -101,11 +101,12 @@ Result<PemPair> make_self_signed(const std::vector<std::string>& names, int days
   const KeyPtr key(EVP_EC_gen("P-256"));
   const X509Ptr certificate(X509_new());
   X509* x = certificate.get();
-  const bool made = key != nullptr && x != nullptr && X509_set_version(x, X509_VERSION_3) == 1 &&
-                    set_serial(x) && X509_gmtime_adj(X509_getm_notBefore(x), -kHour) != nullptr &&
-                    X509_gmtime_adj(X509_getm_notAfter(x), days * kDay - kHour) != nullptr &&
-                    set_subject(x, names.front()) && X509_set_pubkey(x, key.get()) == 1 &&
-                    add_extensions(x, names) && X509_sign(x, key.get(), EVP_sha256()) > 0;
+  const bool made =
+      key != nullptr && x != nullptr && X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x) &&
+      X509_gmtime_adj(X509_getm_notBefore(x), -kHourSeconds) != nullptr &&
+      X509_gmtime_adj(X509_getm_notAfter(x), days * kDaySeconds - kHourSeconds) != nullptr &&
+      set_subject(x, names.front()) && X509_set_pubkey(x, key.get()) == 1 &&
+      add_extensions(x, names) && X509_sign(x, key.get(), EVP_sha256()) > 0;
   if (!made) return fail("cannot make a self-signed certificate: {}", take_openssl_error());
   PemPair pem;
   pem.chain = to_pem([x](BIO* bio) { return PEM_write_bio_X509(bio, x); });

@@ -13,8 +13,6 @@
 namespace pqedge::crypto {
 namespace {
 
-constexpr Nanos kHour = 3600 * kSecond;
-
 void check_compression(const std::vector<std::string>& names, Problems& problems) {
   constexpr std::string_view kNames[] = {"brotli", "zstd", "zlib"};
   for (size_t i = 0; i < names.size(); ++i) {

@@ -4,7 +4,6 @@
 namespace pqedge::crypto {
 namespace {
 
-constexpr Nanos kDay = 86'400 * kSecond;
 // A store has room for so many keys whose tickets have not expired (ticket_store.h).
 constexpr Nanos kMostOldKeys = 12;
 

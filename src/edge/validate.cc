@@ -259,7 +259,6 @@ void check_debug(const DebugSettings& debug, Problems& out) {
 }
 
 void check_server(const Settings& s, Problems& out) {
-  constexpr Nanos kDay = 86400 * kSecond;
   check_count(out, "server.workers", s.workers, 0, 256);
   check_count(out, "server.max_connections", s.max_connections, 1, 100'000'000);
   check_duration(out, "server.drain_timeout", s.drain_timeout, 0, kDay);

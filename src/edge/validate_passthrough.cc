@@ -208,7 +208,6 @@ void check_claims(const Settings& s, Problems& out) {
 }  // namespace
 
 Problems validate_passthroughs(const Settings& settings) {
-  constexpr Nanos kDay = 86400 * kSecond;
   Problems out;
   std::map<std::string_view, size_t> names;
   for (size_t i = 0; i < settings.passthroughs.size(); ++i) {

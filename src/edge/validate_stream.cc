@@ -64,7 +64,6 @@ void check_stream(const Settings& s, const ListenerSettings& l, const std::strin
     }
   }
   check_pool(s, l, base, out);
-  constexpr Nanos kDay = 86400 * kSecond;
   check_duration(out, base + ".idle_timeout", l.stream.idle_timeout, kSecond, 7 * kDay);
   check_duration(out, base + ".udp_timeout", l.stream.udp_timeout, kSecond / 10, kDay);
   check_count(out, base + ".udp_sessions", l.stream.udp_sessions, 1, 1'000'000);

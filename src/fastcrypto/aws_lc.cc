@@ -1,5 +1,6 @@
-// The primitives by AWS-LC's libcrypto: mlkem-native, s2n-bignum, its HKDF. The one unit that sees
-// its headers.
+// The primitives by AWS-LC's libcrypto: mlkem-native, mldsa-native, s2n-bignum, its HKDF. The one
+// unit that sees its headers.
+#include <crypto/fipsmodule/ml_dsa/ml_dsa.h>
 #include <crypto/fipsmodule/ml_kem/ml_kem.h>
 #include <openssl/base.h>
 #include <openssl/crypto.h>
@@ -68,6 +69,55 @@ constexpr MlKem make() {
   };
 }
 
+using DsaGenerate = int(uint8_t*, uint8_t*, uint8_t*);
+using DsaFromSeed = int(uint8_t*, uint8_t*, const uint8_t*);
+using DsaPublic = int(uint8_t*, const uint8_t*);
+using DsaSign = int(const uint8_t*, uint8_t*, size_t*, const uint8_t*, size_t, const uint8_t*,
+                    size_t);
+using DsaSignWith = int(const uint8_t*, uint8_t*, size_t*, const uint8_t*, size_t, const uint8_t*,
+                        size_t, const uint8_t*);
+using DsaVerify = int(const uint8_t*, const uint8_t*, size_t, const uint8_t*, size_t,
+                      const uint8_t*, size_t);
+
+// These return 1 for success.
+template <size_t PublicSize, size_t PrivateSize, size_t SignatureSize, DsaGenerate G, DsaFromSeed S,
+          DsaPublic P, DsaSign Hedged, DsaSignWith With, DsaVerify V>
+constexpr MlDsa make_dsa() {
+  return {
+      .public_size = PublicSize,
+      .private_size = PrivateSize,
+      .signature_size = SignatureSize,
+      .generate =
+          [](uint8_t* public_key, uint8_t* private_key) {
+            uint8_t seed[kMlDsaSeedSize];
+            const bool good = G(public_key, private_key, seed) == 1;
+            OPENSSL_cleanse(seed, sizeof seed);
+            return good;
+          },
+      .from_seed = [](uint8_t* public_key, uint8_t* private_key,
+                      const uint8_t* seed) { return S(public_key, private_key, seed) == 1; },
+      .public_from_private = [](uint8_t* public_key,
+                                const uint8_t* key) { return P(public_key, key) == 1; },
+      .sign =
+          [](uint8_t* signature, const uint8_t* key, const uint8_t* message, size_t size,
+             bool deterministic) {
+            size_t signature_size = SignatureSize;
+            if (!deterministic) {
+              return Hedged(key, signature, &signature_size, message, size, nullptr, 0) == 1;
+            }
+            static constexpr uint8_t no_context[2] = {0, 0};  // FIPS 204 5.2: a domain, a length
+            static constexpr uint8_t zeros[MLDSA65_SIGNATURE_SEED_BYTES] = {};
+            return With(key, signature, &signature_size, message, size, no_context,
+                        sizeof no_context, zeros) == 1;
+          },
+      .verify =
+          [](const uint8_t* signature, size_t signature_size, const uint8_t* key,
+             const uint8_t* message, size_t size) {
+            return V(key, signature, signature_size, message, size, nullptr, 0) == 1;
+          },
+  };
+}
+
 template <size_t Size, const EVP_MD* Hash(), uint8_t* Digest(const uint8_t*, size_t, uint8_t*)>
 constexpr Hkdf make_hkdf() {
   return {
@@ -108,6 +158,19 @@ constinit const MlKem kMlKem1024 =
          ml_kem_1024_keypair, ml_kem_1024_keypair_deterministic, ml_kem_1024_encapsulate,
          ml_kem_1024_encapsulate_deterministic, ml_kem_1024_decapsulate, ml_kem_1024_check_pk,
          ml_kem_1024_check_sk>();
+
+constinit const MlDsa kMlDsa44 =
+    make_dsa<MLDSA44_PUBLIC_KEY_BYTES, MLDSA44_PRIVATE_KEY_BYTES, MLDSA44_SIGNATURE_BYTES,
+             ml_dsa_44_keypair, ml_dsa_44_keypair_internal, ml_dsa_44_pack_pk_from_sk,
+             ml_dsa_44_sign, ml_dsa_44_sign_internal, ml_dsa_44_verify>();
+constinit const MlDsa kMlDsa65 =
+    make_dsa<MLDSA65_PUBLIC_KEY_BYTES, MLDSA65_PRIVATE_KEY_BYTES, MLDSA65_SIGNATURE_BYTES,
+             ml_dsa_65_keypair, ml_dsa_65_keypair_internal, ml_dsa_65_pack_pk_from_sk,
+             ml_dsa_65_sign, ml_dsa_65_sign_internal, ml_dsa_65_verify>();
+constinit const MlDsa kMlDsa87 =
+    make_dsa<MLDSA87_PUBLIC_KEY_BYTES, MLDSA87_PRIVATE_KEY_BYTES, MLDSA87_SIGNATURE_BYTES,
+             ml_dsa_87_keypair, ml_dsa_87_keypair_internal, ml_dsa_87_pack_pk_from_sk,
+             ml_dsa_87_sign, ml_dsa_87_sign_internal, ml_dsa_87_verify>();
 
 void x25519_generate(uint8_t* public_key, uint8_t* private_key) {
   X25519_keypair(public_key, private_key);

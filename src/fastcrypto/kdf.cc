@@ -169,8 +169,7 @@ class Derivation : public FromCore {
 // HKDF-Expand-Label (RFC 8446 7.1).
 bool expand_label(const Inputs& in, Octets key, Octets context, uint8_t* out, size_t size) {
   const size_t label = in[kPrefix].size + in[kLabel].size;
-  if (in[kLabel].data == nullptr || label > kMaxLabel || context.size > kMaxContext ||
-      size > UINT16_MAX) {
+  if (label > kMaxLabel || context.size > kMaxContext || size > UINT16_MAX) {
     return false;
   }
   std::array<uint8_t, 2 + 1 + kMaxLabel + 1 + kMaxContext> info;

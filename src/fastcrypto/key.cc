@@ -21,6 +21,7 @@ bool Key::reserve() {
 bool Key::generate() {
   if (!reserve()) return false;
   const Algorithm& a = *algorithm_;
+  if (a.dsa != nullptr && !a.dsa->generate(bytes_, private_bytes())) return false;
   if (a.kem != nullptr && !a.kem->generate(bytes_, private_bytes())) return false;
   if (a.x25519) {
     x25519_generate(bytes_ + a.kem_public(), private_bytes() + a.kem_private());
@@ -41,6 +42,7 @@ bool Key::set_private(const uint8_t* bytes, size_t size) {
   const Algorithm& a = *algorithm_;
   if (has_private_ || size != a.private_size() || !reserve()) return false;
   if (a.kem != nullptr && !a.kem->check_private(bytes, a.kem->private_size)) return false;
+  if (a.dsa != nullptr && !a.dsa->public_from_private(bytes_, bytes)) return false;
   std::memcpy(private_bytes(), bytes, size);
   // The public part stands within ML-KEM's private one (FIPS 203 7.1: dkPKE, ek, H(ek), z).
   if (a.kem != nullptr) {
@@ -52,8 +54,9 @@ bool Key::set_private(const uint8_t* bytes, size_t size) {
 
 bool Key::set_seed(const uint8_t* seed) {
   const Algorithm& a = *algorithm_;
-  if (a.kem == nullptr || a.x25519 || has_public_ || !reserve()) return false;
-  if (!a.kem->from_seed(bytes_, private_bytes(), seed)) return false;
+  if (a.seed_size() == 0 || has_public_ || !reserve()) return false;
+  const auto from_seed = a.dsa != nullptr ? a.dsa->from_seed : a.kem->from_seed;
+  if (!from_seed(bytes_, private_bytes(), seed)) return false;
   return has_public_ = has_private_ = true;
 }
 

@@ -58,8 +58,10 @@ template <const Algorithm& A>
 void* generation_begin(void*, int selection, const OSSL_PARAM*) {
   return new (std::nothrow) Generation(A, selection);
 }
-// A group's name is the algorithm's, which is known already.
-int generation_set_params(void*, const OSSL_PARAM*) { return 1; }
+// A group's name is the algorithm's, which is known already. A seed is taken by importing it.
+int generation_set_params(void*, const OSSL_PARAM* params) {
+  return find(params, OSSL_PKEY_PARAM_ML_KEM_SEED) == nullptr;
+}
 const OSSL_PARAM* generation_settable(void*, void*) {
   static const OSSL_PARAM params[] = {describe(OSSL_PKEY_PARAM_GROUP_NAME, OSSL_PARAM_UTF8_STRING),
                                       kNoMore};
@@ -80,12 +82,14 @@ void generation_end(void* generation) { delete static_cast<Generation*>(generati
 int get_params(void* key, OSSL_PARAM* params) {
   const Key& k = self(key);
   const Algorithm& a = k.algorithm();
-  const size_t largest = a.kem == nullptr ? a.secret_size() : a.ciphertext_size();
   if (!answer(find(params, OSSL_PKEY_PARAM_BITS), a.bits) ||
       !answer(find(params, OSSL_PKEY_PARAM_SECURITY_BITS), a.security_bits) ||
-      !answer(find(params, OSSL_PKEY_PARAM_MAX_SIZE), static_cast<int>(largest))) {
+      !answer(find(params, OSSL_PKEY_PARAM_MAX_SIZE), static_cast<int>(a.largest()))) {
     return 0;
   }
+  // ML-DSA hashes by itself (FIPS 204 5.4 has another algorithm for what is hashed before).
+  OSSL_PARAM* digest = find(params, OSSL_PKEY_PARAM_MANDATORY_DIGEST);
+  if (a.dsa != nullptr && digest != nullptr && !answer_nothing(digest)) return 0;
   for (const char* name : {OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, OSSL_PKEY_PARAM_PUB_KEY}) {
     OSSL_PARAM* p = find(params, name);
     if (p != nullptr && (!k.has_public() || !answer(p, k.public_part(), a.public_size()))) return 0;
@@ -101,6 +105,7 @@ const OSSL_PARAM* gettable(void*) {
       describe(OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY, OSSL_PARAM_OCTET_STRING),
       describe(OSSL_PKEY_PARAM_PUB_KEY, OSSL_PARAM_OCTET_STRING),
       describe(OSSL_PKEY_PARAM_PRIV_KEY, OSSL_PARAM_OCTET_STRING),
+      describe(OSSL_PKEY_PARAM_MANDATORY_DIGEST, OSSL_PARAM_UTF8_STRING),
       kNoMore,
   };
   return params;
@@ -128,8 +133,8 @@ int import_key(void* key, int selection, const OSSL_PARAM* params) {
   const OSSL_PARAM* secret = find(params, OSSL_PKEY_PARAM_PRIV_KEY);
   const OSSL_PARAM* open = find(params, OSSL_PKEY_PARAM_PUB_KEY);
   if ((selection & kPrivate) != 0 && seed != nullptr) {
-    const uint8_t* bytes = octets(seed, kMlKemSeedSize);
-    if (bytes == nullptr || !k.set_seed(bytes)) return 0;
+    const uint8_t* bytes = octets(seed, a.seed_size());
+    if (a.seed_size() == 0 || bytes == nullptr || !k.set_seed(bytes)) return 0;
   } else if ((selection & kPrivate) != 0 && secret != nullptr) {
     const uint8_t* bytes = octets(secret, a.private_size());
     if (bytes == nullptr || !k.set_private(bytes, secret->data_size)) return 0;
@@ -211,6 +216,9 @@ const OSSL_ALGORITHM kKeyManagement[] = {
     {kMlKem768Names, kProperties, kFunctions<kKem768>, "ML-KEM-768 of AWS-LC"},
     {kMlKem1024Names, kProperties, kFunctions<kKem1024>, "ML-KEM-1024 of AWS-LC"},
     {kHybrid768Names, kProperties, kFunctions<kHybrid768>, "X25519MLKEM768 of AWS-LC"},
+    {kMlDsa44Names, kProperties, kFunctions<kDsa44>, "ML-DSA-44 of AWS-LC"},
+    {kMlDsa65Names, kProperties, kFunctions<kDsa65>, "ML-DSA-65 of AWS-LC"},
+    {kMlDsa87Names, kProperties, kFunctions<kDsa87>, "ML-DSA-87 of AWS-LC"},
     {nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -51,6 +51,14 @@ inline bool answer(OSSL_PARAM* p, int value) {
   return true;
 }
 
+// An empty text.
+inline bool answer_nothing(OSSL_PARAM* p) {
+  if (p->data_type != OSSL_PARAM_UTF8_STRING) return false;
+  p->return_size = 0;
+  if (p->data != nullptr && p->data_size > 0) *static_cast<char*>(p->data) = 0;
+  return true;
+}
+
 // A pointer to a text that lives as long as the module.
 inline bool answer_text(OSSL_PARAM* p, const char* text) {
   if (p == nullptr) return true;

@@ -11,6 +11,7 @@ inline constexpr size_t kX25519Size = 32;       // a key of either kind, and the
 inline constexpr size_t kMlKemSeedSize = 64;    // d and z, FIPS 203 7.1
 inline constexpr size_t kMlKemSecretSize = 32;  // FIPS 203 table 3
 inline constexpr size_t kMlKemRandomSize = 32;  // m, FIPS 203 7.2
+inline constexpr size_t kMlDsaSeedSize = 32;    // xi, FIPS 204 5.1
 
 // ML-KEM of one parameter set. Keys and ciphertexts are encoded as FIPS 203 says. Every function is
 // true on success. Constant time in all that is secret, as mlkem-native is.
@@ -32,6 +33,26 @@ struct MlKem {
 extern const MlKem kMlKem512;
 extern const MlKem kMlKem768;
 extern const MlKem kMlKem1024;
+
+// ML-DSA of one parameter set, without a context string (FIPS 204 5). Keys and signatures are
+// encoded as FIPS 204 says. Every function is true on success.
+struct MlDsa {
+  size_t public_size;
+  size_t private_size;
+  size_t signature_size;
+  bool (*generate)(uint8_t* public_key, uint8_t* private_key);
+  bool (*from_seed)(uint8_t* public_key, uint8_t* private_key, const uint8_t* seed);
+  // False as well for a private key that is none.
+  bool (*public_from_private)(uint8_t* public_key, const uint8_t* private_key);
+  // Hedged with the generator, or deterministic.
+  bool (*sign)(uint8_t* signature, const uint8_t* private_key, const uint8_t* message, size_t size,
+               bool deterministic);
+  bool (*verify)(const uint8_t* signature, size_t signature_size, const uint8_t* public_key,
+                 const uint8_t* message, size_t size);
+};
+extern const MlDsa kMlDsa44;
+extern const MlDsa kMlDsa65;
+extern const MlDsa kMlDsa87;
 
 // RFC 7748. Constant time (s2n-bignum).
 void x25519_generate(uint8_t* public_key, uint8_t* private_key);

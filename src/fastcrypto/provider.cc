@@ -38,6 +38,7 @@ const OSSL_ALGORITHM* query(void*, int operation, int* no_cache) {
     case OSSL_OP_KEYMGMT: return kKeyManagement;
     case OSSL_OP_KEYEXCH: return kKeyExchanges;
     case OSSL_OP_KEM: return kKems;
+    case OSSL_OP_SIGNATURE: return kSignatures;
     case OSSL_OP_KDF: return kKdfs;
     default: return nullptr;
   }
@@ -47,6 +48,7 @@ const OSSL_DISPATCH kFunctions[] = {
     entry(OSSL_FUNC_PROVIDER_GETTABLE_PARAMS, gettable),
     entry(OSSL_FUNC_PROVIDER_GET_PARAMS, get_params),
     entry(OSSL_FUNC_PROVIDER_QUERY_OPERATION, query),
+    entry(OSSL_FUNC_PROVIDER_GET_CAPABILITIES, get_capabilities),
     {0, nullptr},
 };
 

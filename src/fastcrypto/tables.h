@@ -11,6 +11,10 @@ extern const OSSL_ALGORITHM kKeyManagement[];
 extern const OSSL_ALGORITHM kKeyExchanges[];
 // kem.cc
 extern const OSSL_ALGORITHM kKems[];
+// signature.cc
+extern const OSSL_ALGORITHM kSignatures[];
+// sigalgs.cc: as OSSL_FUNC_PROVIDER_GET_CAPABILITIES.
+int get_capabilities(void*, const char* capability, OSSL_CALLBACK* take, void* argument);
 // kdf.cc
 extern const OSSL_ALGORITHM kKdfs[];
 
@@ -24,6 +28,12 @@ inline constexpr const char* kMlKem768Names =
 inline constexpr const char* kMlKem1024Names =
     "ML-KEM-1024:MLKEM1024:id-alg-ml-kem-1024:2.16.840.1.101.3.4.4.3";
 inline constexpr const char* kHybrid768Names = "X25519MLKEM768";
+inline constexpr const char* kMlDsa44Names =
+    "ML-DSA-44:MLDSA44:id-ml-dsa-44:2.16.840.1.101.3.4.3.17";
+inline constexpr const char* kMlDsa65Names =
+    "ML-DSA-65:MLDSA65:id-ml-dsa-65:2.16.840.1.101.3.4.3.18";
+inline constexpr const char* kMlDsa87Names =
+    "ML-DSA-87:MLDSA87:id-ml-dsa-87:2.16.840.1.101.3.4.3.19";
 inline constexpr const char* kHkdfNames = "HKDF";
 inline constexpr const char* kTls13Names = "TLS13-KDF";
 

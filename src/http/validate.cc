@@ -7,7 +7,6 @@ namespace pqedge::http {
 Problems validate(const Limits& l) {
   constexpr uint64_t kKiB = 1024;
   constexpr uint64_t kMiB = 1024 * kKiB;
-  constexpr Nanos kDay = 86400 * kSecond;
   Problems out;
   check_size(out, "limits.max_target", l.max_target, 256, kMiB);
   check_size(out, "limits.max_head", l.max_head, kKiB, kMiB);

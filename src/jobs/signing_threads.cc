@@ -56,15 +56,15 @@ SigningThreads::SigningThreads(const crypto::SigningSettings& settings)
 }
 
 std::shared_ptr<SigningThreads> SigningThreads::start(const crypto::SigningSettings& settings) {
-  std::shared_ptr<SigningThreads> made(new SigningThreads(settings));
+  std::shared_ptr<SigningThreads> threads(new SigningThreads(settings));
   for (uint32_t i = 0; i < settings.threads; ++i) {
-    made->threads_.emplace_back([self = made.get(), i] {
+    threads->threads_.emplace_back([self = threads.get(), i] {
       pthread_setname_np(pthread_self(), std::format("signing/{}", i).c_str());
       setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
       self->work();
     });
   }
-  return made;
+  return threads;
 }
 
 SigningThreads::~SigningThreads() { stop(); }

@@ -3,7 +3,6 @@
 namespace pqedge::route {
 namespace {
 
-constexpr Nanos kDay = 86400 * kSecond;
 constexpr uint64_t kMaxBuffer = 64 * 1024 * 1024;
 
 void check_time(const std::optional<Nanos>& value, const std::string& key, Nanos least,

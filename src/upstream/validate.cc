@@ -59,7 +59,6 @@ void check_tls(const PoolSettings& pool, const std::string& base, Problems& out)
 }  // namespace
 
 Problems validate(const std::vector<PoolSettings>& pools) {
-  constexpr Nanos kDay = 86400 * kSecond;
   Problems out;
   std::map<std::string_view, size_t> names;
   for (size_t i = 0; i < pools.size(); ++i) {

@@ -44,7 +44,6 @@ void check_server_shares(const PoolSettings& pool, const std::string& base, Prob
 }  // namespace
 
 void check_balance(const PoolSettings& pool, const std::string& base, Problems& out) {
-  constexpr Nanos kDay = 86400 * kSecond;
   check_server_shares(pool, base, out);
   check_key(pool.hash_by, base + ".hash_by", out);
   check_key(

@@ -33,7 +33,6 @@ void check_http3(const PoolSettings& pool, const std::string& base, Problems& ou
 }  // namespace
 
 void check_protocol(const PoolSettings& pool, const std::string& base, Problems& out) {
-  constexpr Nanos kDay = 86400 * kSecond;
   const bool needs_tls = pool.protocol == Protocol::h2 || pool.protocol == Protocol::h3 ||
                          pool.protocol == Protocol::automatic;
   if (needs_tls && !pool.tls) {

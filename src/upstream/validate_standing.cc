@@ -5,8 +5,6 @@
 namespace pqedge::upstream {
 namespace {
 
-constexpr Nanos kDay = 86400 * kSecond;
-
 bool is_printable(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
 }

@@ -25,7 +25,7 @@ using ObjectPtr = std::unique_ptr<ASN1_OBJECT, FreeWith<ASN1_OBJECT_free>>;
 using OctetsPtr = std::unique_ptr<ASN1_OCTET_STRING, FreeWith<ASN1_OCTET_STRING_free>>;
 using RequestPtr = std::unique_ptr<X509_REQ, FreeWith<X509_REQ_free>>;
 
-constexpr long kHour = 3600;
+constexpr long kHourSeconds = 3600;
 constexpr const char* kAcmeIdentifier = "1.3.6.1.5.5.7.1.31";  // RFC 8737 6.1
 
 struct KeyKind {
@@ -174,8 +174,8 @@ Result<crypto::PemPair> make_challenge_certificate(const std::string& name,
       key != nullptr && x != nullptr && subject != nullptr &&
       X509_set_version(x, X509_VERSION_3) == 1 &&
       ASN1_INTEGER_set(X509_get_serialNumber(x), 1) == 1 &&
-      X509_gmtime_adj(X509_getm_notBefore(x), -kHour) != nullptr &&
-      X509_gmtime_adj(X509_getm_notAfter(x), 24 * kHour) != nullptr &&
+      X509_gmtime_adj(X509_getm_notBefore(x), -kHourSeconds) != nullptr &&
+      X509_gmtime_adj(X509_getm_notAfter(x), 24 * kHourSeconds) != nullptr &&
       X509_NAME_add_entry_by_txt(subject.get(), "CN", MBSTRING_ASC,
                                  reinterpret_cast<const unsigned char*>("ACME challenge"), -1, -1,
                                  0) == 1 &&

@@ -17,7 +17,6 @@
 namespace pqedge::acme {
 namespace {
 
-constexpr Nanos kHour = 3600 * kSecond;
 constexpr size_t kMaxNames = 100;  // of one certificate; what public CAs allow
 
 // The CA/Browser Forum's Baseline Requirements (6.1.1.3) know RSA and ECDSA keys alone.

@@ -51,7 +51,8 @@ Result<Header> parse_line(std::string_view line) {
   if (!from || !to) return fail("PROXY v1: a port is not a number up to 65535");
   const auto read = [&](std::string_view text, uint16_t port) -> std::optional<net::Address> {
     const bool is_six = text.find(':') != text.npos;
-    if (is_six != (family == AF_INET6)) return std::nullopt;
+    // A zone (RFC 4007 11) is of another machine, and of no version of the protocol.
+    if (is_six != (family == AF_INET6) || text.contains('%')) return std::nullopt;
     const auto address = net::Address::from_ip(text, port);
     return address ? std::optional(*address) : std::nullopt;
   };

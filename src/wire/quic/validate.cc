@@ -5,7 +5,6 @@ namespace pqedge::quic {
 Problems validate(const Settings& s) {
   constexpr uint64_t kKiB = 1024;
   constexpr uint64_t kGiB = 1024 * 1024 * kKiB;
-  constexpr Nanos kHour = 3600 * kSecond;
   Problems out;
   check_count(out, "quic.retry_above", s.retry_above, 1, 1'000'000);
   check_duration(out, "quic.idle_timeout", s.idle_timeout, kSecond, kHour);

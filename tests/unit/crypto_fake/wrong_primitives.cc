@@ -55,6 +55,40 @@ bool x25519(uint8_t* secret, const uint8_t*, const uint8_t*) {
   std::memset(secret, 7, kX25519Size);
   return true;
 }
+template <size_t PublicSize, size_t PrivateSize>
+bool fill_pair(uint8_t* public_key, uint8_t* private_key) {
+  std::memset(public_key, 10, PublicSize);
+  std::memset(private_key, 11, PrivateSize);
+  return true;
+}
+
+template <size_t PublicSize, size_t PrivateSize, size_t SignatureSize>
+constexpr MlDsa wrong_dsa() {
+  return {.public_size = PublicSize,
+          .private_size = PrivateSize,
+          .signature_size = SignatureSize,
+          .generate = fill_pair<PublicSize, PrivateSize>,
+          .from_seed =
+              [](uint8_t* public_key, uint8_t* private_key, const uint8_t*) {
+                return fill_pair<PublicSize, PrivateSize>(public_key, private_key);
+              },
+          .public_from_private =
+              [](uint8_t* public_key, const uint8_t*) {
+                std::memset(public_key, 10, PublicSize);
+                return true;
+              },
+          .sign =
+              [](uint8_t* signature, const uint8_t*, const uint8_t*, size_t, bool) {
+                std::memset(signature, 12, SignatureSize);
+                return true;
+              },
+          .verify = [](const uint8_t*, size_t, const uint8_t*, const uint8_t*,
+                       size_t) { return true; }};
+}
+constinit const MlDsa kMlDsa44 = wrong_dsa<1312, 2560, 2420>();
+constinit const MlDsa kMlDsa65 = wrong_dsa<1952, 4032, 3309>();
+constinit const MlDsa kMlDsa87 = wrong_dsa<2592, 4896, 4627>();
+
 constexpr Hkdf wrong_hkdf(size_t hash_size) {
   return {.hash_size = hash_size,
           .hash_of_nothing = [](uint8_t*) { return true; },

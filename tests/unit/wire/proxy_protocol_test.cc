@@ -72,6 +72,8 @@ TEST(ProxyVersion1, MalformedLinesAreErrors) {
            "PROXY TCP4 192.168.0.1 192.168.0.11 65536 443\r\n",
            "PROXY TCP4 192.168.0.1 192.168.0.11 -1 443\r\n",
            "PROXY TCP4 ::1 ::1 1 2\r\n",
+           "PROXY TCP6 1::%1 ::1 1 2\r\n",  // a zone
+           "PROXY TCP6 ::1 fe80::1%lo 1 2\r\n",
            "PROXY TCP6 127.0.0.1 127.0.0.1 1 2\r\n",
            "PROXY TCP4 localhost 127.0.0.1 1 2\r\n",
            "PROXY UDP4 127.0.0.1 127.0.0.1 1 2\r\n",
