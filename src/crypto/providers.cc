@@ -104,9 +104,15 @@ const char* tls_properties() { return state().fast ? kFastProperties : nullptr; 
 
 void with_tls_properties(const std::function<void()>& start) {
   if (!state().fast) return start();
-  EVP_set_default_properties(nullptr, kFastProperties);
+  // What openssl.cnf asks of everything (alg_section) holds here too, and afterwards again.
+  char* const set = EVP_get1_default_properties(nullptr);
+  const std::string before = set == nullptr ? "" : set;
+  OPENSSL_free(set);
+  EVP_set_default_properties(
+      nullptr,
+      (before.empty() ? std::string(kFastProperties) : before + "," + kFastProperties).c_str());
   start();
-  EVP_set_default_properties(nullptr, "");
+  EVP_set_default_properties(nullptr, before.c_str());
 }
 
 std::vector<const Group*> usable_groups(std::vector<const Group*> groups) {
