@@ -36,6 +36,7 @@ set_target_properties(pqedge_fast PROPERTIES
   LINK_DEPENDS "${CMAKE_SOURCE_DIR}/src/fastcrypto/exports.map")
 target_link_options(pqedge_fast PRIVATE
   "-Wl,--version-script=${CMAKE_SOURCE_DIR}/src/fastcrypto/exports.map"
+  -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free  # memory.cc
   -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,--as-needed -Wl,--gc-sections -Wl,--no-undefined
   -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,nodelete)
 target_link_libraries(pqedge_fast PRIVATE "${PQEDGE_FAST_CRYPTO}/lib/libcrypto.a" Threads::Threads)

@@ -8,6 +8,8 @@
 namespace pqedge::probe {
 namespace {
 
+#ifndef SSL_OP_ECH_GREASE  // a library that has ECH keeps the extension to itself
+
 constexpr unsigned kEch = 0xfe0d;  // encrypted_client_hello (RFC 9849 11.1)
 
 // A GREASE extension as RFC 9849 6.2 wants it: an outer ClientHelloECH whose key and payload are
@@ -40,8 +42,10 @@ int accept_ech(SSL*, unsigned int, unsigned int, const unsigned char*, size_t, X
   return 1;
 }
 
+#endif
+
 bool offer_ech_grease(SSL_CTX* context) {
-#ifdef SSL_OP_ECH_GREASE  // a library that has ECH keeps the extension to itself
+#ifdef SSL_OP_ECH_GREASE
   SSL_CTX_set_options(context, SSL_OP_ECH_GREASE);
   return true;
 #else
