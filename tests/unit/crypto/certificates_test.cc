@@ -143,7 +143,7 @@ TEST_F(Certificates, EncryptedKeysAreNotAskedFor) {
 TEST_F(Certificates, KeysThatTlsCannotUse) {
   const Identity slh = make_identity({.dns = {"a.test"}, .key_type = "SLH-DSA-SHA2-128f"});
   EXPECT_TRUE(
-      error_of(slh.chain_pem, slh.key_pem).starts_with("chain.pem: the TLS library in use (3."))
+      error_of(slh.chain_pem, slh.key_pem).starts_with("chain.pem: the TLS library in use ("))
       << error_of(slh.chain_pem, slh.key_pem);
   const Identity weak = make_identity({.dns = {"a.test"}, .key_type = "RSA-1024"});
   EXPECT_NE(error_of(weak.chain_pem, weak.key_pem).find("key too small"), std::string::npos);

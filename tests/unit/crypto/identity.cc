@@ -58,9 +58,11 @@ Identity make_identity(const IdentityOptions& options) {
   ASN1_INTEGER_set(X509_get_serialNumber(x), ++serial);
   X509_gmtime_adj(X509_getm_notBefore(x), options.begins);
   X509_gmtime_adj(X509_getm_notAfter(x), options.ends);
-  X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_UTF8,
+  const std::unique_ptr<X509_NAME, FreeWith<X509_NAME_free>> subject(X509_NAME_new());
+  X509_NAME_add_entry_by_txt(subject.get(), "CN", MBSTRING_UTF8,
                              reinterpret_cast<const unsigned char*>(options.common_name.c_str()),
                              -1, -1, 0);
+  X509_set_subject_name(x, subject.get());
   X509* issuer = options.issuer == nullptr ? x : options.issuer->certificate.get();
   X509_set_issuer_name(x, X509_get_subject_name(issuer));
   X509_set_pubkey(x, id.key.get());
