@@ -25,11 +25,6 @@ PERCENTILE = "p99.9"
 ARMS = ("pqedge", "haproxy", "nginx")
 
 
-def rotated(names, turn):
-    turn %= len(names)
-    return [*names[turn:], *names[:turn]]
-
-
 def measure(bench, arm, cell, seconds, rate=None):
     measurement, _ = bench.measure(arm, cell, seconds, rate)
     if measurement.failed or PERCENTILE not in measurement.latency:
@@ -41,16 +36,8 @@ def measure(bench, arm, cell, seconds, rate=None):
 def compare(bench, cell, options):
     rate = SHARE * min(measure(bench, arm, cell, 1.0).rate for arm in ARMS)
     slowest = {arm: [] for arm in ARMS}
-    spare = options.repetitions
-    turn = 0
-    while len(slowest["pqedge"]) < options.repetitions:
-        taken = {arm: measure(bench, arm, cell, options.seconds, rate) for arm in rotated(ARMS, turn)}
-        turn += 1
-        if not all(guards.keeps_rate(rate, m) for m in taken.values()):
-            spare -= 1
-            if spare < 0:
-                raise guards.GuardBroken(f"{cell.name}: {rate:.0f} a second were not kept")
-            continue
+    for taken in stand.repetitions(ARMS, options.repetitions, rate,
+                                   lambda arm: measure(bench, arm, cell, options.seconds, rate)):  # fmt: skip
         for arm, measurement in taken.items():
             slowest[arm].append(measurement.latency[PERCENTILE])
     rivals = [min(pair) for pair in zip(slowest["haproxy"], slowest["nginx"])]

@@ -77,11 +77,6 @@ def arguments():
     return chosen
 
 
-def rotated(names, turn):
-    turn %= len(names)
-    return [*names[turn:], *names[:turn]]
-
-
 class Run:
     def __init__(self, options, bench, guard, ceilings):
         self.options = options
@@ -107,11 +102,11 @@ class Run:
         names = self.bench.serving(cell)
         spare = count  # repetitions that may be taken again, as a whole, so that no arm is favoured
         for repetition in range(count):
-            rows = self.repetition(cell, rotated(names, repetition), rate)
+            rows = self.repetition(cell, stand.rotated(names, repetition), rate)
             while rate is not None and spare > 0 and not all(guards.keeps_rate(rate, m) for _, m in rows):
                 spare -= 1
                 self.taken_again += 1
-                rows = self.repetition(cell, rotated(names, repetition), rate)
+                rows = self.repetition(cell, stand.rotated(names, repetition), rate)
             for arm, measurement in rows:
                 if rate is not None:
                     self.guard.offered_rate_kept(arm, cell, rate, measurement)

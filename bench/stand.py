@@ -3,6 +3,7 @@
 import subprocess
 
 import arms
+import guards
 import load
 import namespace
 
@@ -13,6 +14,28 @@ def install_rivals():
     result = subprocess.run([arms.TOP / "bench" / "rivals.sh"], stdout=subprocess.PIPE, text=True)
     if result.returncode != 0:
         raise arms.ArmError("bench/rivals.sh failed")
+
+
+def rotated(names, turn):
+    turn %= len(names)
+    return [*names[turn:], *names[:turn]]
+
+
+def repetitions(names, count, rate, measure):
+    """{name: measurement} by `measure(name)`, `count` times, in rotating order. One in which a name did
+    not get the offered rate is taken again as a whole, `count` times in all."""
+    spare = count
+    turn = 0
+    while count > 0:
+        taken = {name: measure(name) for name in rotated(names, turn)}
+        turn += 1
+        if all(guards.keeps_rate(rate, measurement) for measurement in taken.values()):
+            count -= 1
+            yield taken
+        elif spare > 0:
+            spare -= 1
+        else:
+            raise guards.GuardBroken(f"{rate:.0f} a second were not kept")
 
 
 class Bench:

@@ -86,19 +86,10 @@ def compare(comparison, options):
         rate = comparison.rate
         if not rate:
             rate = SHARE * min(run_side(bench, side, 1.0, None).rate for side in sides)
-        spare = options.repetitions
-        done = 0
-        while done < options.repetitions:
-            order = (0, 1) if (done + spare) % 2 else (1, 0)
-            taken = {index: run_side(bench, sides[index], options.seconds, rate) for index in order}
-            if not all(guards.keeps_rate(rate, m) for m in taken.values()):
-                spare -= 1
-                if spare < 0:
-                    raise guards.GuardBroken(f"{comparison.title}: {rate:.0f} a second were not kept")
-                continue
+        for taken in stand.repetitions((0, 1), options.repetitions, rate,
+                                       lambda index: run_side(bench, sides[index], options.seconds, rate)):  # fmt: skip
             for index, measurement in taken.items():
                 times[index].append(measurement.total())
-            done += 1
     ratio, low, high = estimates.ratio(*times)
     cells_ = [f"{estimates.median(values):.1f} ({100 * estimates.spread(values):.0f} %)" for values in times]
     print(f"| {comparison.title} | {rate:.0f} | {cells_[0]} | {cells_[1]} | {ratio:.3f} [{low:.3f}, {high:.3f}] "

@@ -9,6 +9,7 @@
 #include "crypto/fast_provider_check.h"
 
 namespace pqedge::crypto::fast_check {
+
 Octets octets_of(std::string_view hex) {
   const std::string text = from_hex(hex).value_or(std::string());
   return {text.begin(), text.end()};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "crypto/handshake_messages.h"
+
 namespace pqedge::crypto {
 namespace {
 
@@ -11,7 +13,6 @@ constexpr size_t kMaxHelloRecord = 1 << 14;
 constexpr uint8_t kHandshake = 22;
 constexpr uint8_t kMajorVersion = 3;
 constexpr size_t kMessageHeader = 4;
-constexpr uint8_t kHelloMessageType = 1;
 
 }  // namespace
 
@@ -63,7 +64,7 @@ void HelloRecords::look_at(Bytes fragment) {
     append(fragment);
     known = gathered_;
   }
-  if (known[0] != kHelloMessageType) {
+  if (known[0] != kClientHello) {
     state_ = State::broken;
     return;
   }

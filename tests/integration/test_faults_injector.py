@@ -94,7 +94,7 @@ print(got)
 print(len(bytes(10_000_000)))
 """, "malloc every=1000000 errno=ENOMEM")
         self.assertEqual(out, "10000000")
-        for every in (2, 3, 5, 7, 11):  # each allocation that the start needs is one of them
+        for every in (2, 3, 5, 7, 11):  # the known answers of pqedge-fast.so included
             done = subprocess.run([harness.PQEDGE, "--version"], capture_output=True, timeout=harness.WAIT,
                                   env=dict(os.environ, LD_PRELOAD=pqfaults.library(),
                                            PQEDGE_FAULTS=f"malloc errno=ENOMEM every={every}"))
